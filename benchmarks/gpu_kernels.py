@@ -46,6 +46,14 @@ def digit_like(n, seed=0):
     return X, y
 
 
+def clusters(n, d=100, seed=0):
+    """Return n rows in forty clusters of unit spread around normal centres, and their clusters."""
+    draw = np.random.default_rng(seed)
+    centres = draw.normal(size=(40, d)).astype(np.float32)
+    y = draw.integers(0, 40, size=n)
+    return centres[y] + draw.normal(size=(n, d)).astype(np.float32), y
+
+
 class Clock:
     """Seconds and calls of the parts of a fit, by wrapping what it calls."""
 
@@ -100,7 +108,8 @@ def report(name, machine, X, y):
     parts = ", ".join(f"{what} {spent:.2f}" for what, spent in clock.seconds.items())
     print(
         f"| {name} | {clock.total:.2f} | {machine.gap_:.2e} | {machine.n_passes_:.0f} | "
-        f"{machine.n_iter_:,} | {len(machine.support_):,} | {machine.status_} | {parts} |",
+        f"{int(np.sum(machine.n_iter_)):,} | {len(machine.support_):,} | {machine.status_} | "
+        f"{parts} |",
         flush=True,
     )
     for warning in caught:
@@ -122,6 +131,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=60_000)
     parser.add_argument("--data", help="a file of rows, instead of those drawn here")
     parser.add_argument("--labels", help="the labels of --data, where they are elsewhere")
+    parser.add_argument("--clusters", action="store_true", help="rows of 100 columns in clusters")
     parser.add_argument("--Cs", default="1,10")
     parser.add_argument("--tol", type=float, default=1e-3)
     parser.add_argument("--pairs", action="store_true", help="also the machines of all pairs")
@@ -134,7 +144,7 @@ def main() -> None:
         if X.max() > 16.0:
             X = X / np.float32(255.0)
     else:
-        X, y = digit_like(told.rows)
+        X, y = (clusters if told.clusters else digit_like)(told.rows)
     print(f"{X.shape[0]:,} x {X.shape[1]:,} {X.dtype}, {len(np.unique(y))} classes\n")
     device, rows = told.device, X
     if told.device == "torch-cpu":
@@ -142,6 +152,7 @@ def main() -> None:
 
         device, rows = "cpu", torch.from_numpy(X)
     low = (y >= np.unique(y)[len(np.unique(y)) // 2]).astype(int)
+    low = y % 2 if told.clusters else low
     warm = sx.KernelSVM(device=device)
     warm.fit(rows[:500], low[:500])  # compiled, loaded, and the device woken
     print("| machine | seconds | gap | chunks | pair steps | support | status | parts |")

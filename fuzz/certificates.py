@@ -316,6 +316,9 @@ KINDS: dict[str, tuple[Any, Any, Any]] = {
     "softmax-gap": by_json(
         machine(lambda: sx.LogisticRegression(multi_class="multinomial"), 3), SOFTMAX_WAYS
     ),
+    "sparse-softmax-gap": by_json(
+        machine(lambda: sx.LogisticRegression(0.1, l1_ratio=1.0), 3), SOFTMAX_WAYS
+    ),
     "kernel-gap": by_json(machine(sx.KernelSVM), MACHINE_WAYS),
     "kernel-multiclass-gap": by_json(kernel_direct, MACHINE_WAYS),
     "errors": (

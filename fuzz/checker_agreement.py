@@ -156,7 +156,7 @@ def sparse(rng: Any) -> Genuine:
     C = float(10.0 ** rng.integers(-3, 3))
     weights = rng.integers(1, 4, size=len(y)) / 3.0 if rng.random() < 0.3 else None
     if rng.random() < 0.5:
-        model: Any = sx.LogisticRegression(C, **settings)
+        model: Any = sx.LogisticRegression(C, multi_class="ovr", **settings)
     else:
         model = sx.LinearSVM(C, loss="squared_hinge", **settings)
     proof = fitted(model, X, y, weights)
@@ -183,6 +183,19 @@ def softmax(rng: Any) -> Genuine:
         fit_intercept=bool(rng.integers(2)),
     )
     return of(fitted(model, X, y), X, y)
+
+
+def sparse_softmax(rng: Any) -> Genuine:
+    X, y = clouds(rng, int(rng.integers(2, 4)))
+    X = sizes(rng, np.column_stack([X, rng.normal(size=(len(X), int(rng.integers(1, 5))))]))
+    settings: Any = {"l1_ratio": float(rng.choice([1.0, 0.5, 0.1])), "multi_class": "multinomial"}
+    settings["fit_intercept"] = bool(rng.integers(2))
+    if rng.random() < 0.3:
+        settings["groups"] = rng.integers(0, 2, size=X.shape[1])
+    weights = rng.integers(1, 4, size=len(y)) / 3.0 if rng.random() < 0.3 else None
+    model = sx.LogisticRegression(float(10.0 ** rng.integers(-3, 3)), **settings)
+    proof = fitted(model, X, y, weights)
+    return of(proof, X, y) if proof.holds else sparse_softmax(rng)
 
 
 def a_kernel(rng: Any) -> dict[str, Any]:
@@ -275,6 +288,7 @@ MAKERS: dict[str, Callable[[Any], Genuine]] = {
     "sparse-gap": sparse,
     "multiclass-gap": multiclass,
     "softmax-gap": softmax,
+    "sparse-softmax-gap": sparse_softmax,
     "kernel-gap": kernel,
     "kernel-multiclass-gap": kernel_direct,
     "kernel-separation": kernel_separation,

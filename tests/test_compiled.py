@@ -170,18 +170,28 @@ def test_edited_sources_have_another_cache(tmp_path, monkeypatch):
     monkeypatch.setattr(_machine_code, "_PACKAGE", package)
     first = _machine_code.source_stamp()
     stamps = {first}
-    for name in ("problem/rows.py", "solvers/linear/blocks/passes.py"):
+    for name in ("problem/rows.py", "solvers/linear/blocks/passes.py", "infer/loops.py"):
         edited = package / name
         edited.write_text(edited.read_text() + "\n# edited\n")
         stamps.add(_machine_code.source_stamp())
-    assert len(stamps) == 3, "an edit in a folder inside another counts too"
+    assert len(stamps) == 4, "an edit in a folder inside another counts too"
     last = package / "solvers" / "zy"
     last.mkdir()
     (last / "loop.py").write_text("")
     stamps.add(_machine_code.source_stamp())
     last.rename(last.with_name("zz"))
     stamps.add(_machine_code.source_stamp())
-    assert len(stamps) == 5, "so does the folder that a file is in"
+    assert len(stamps) == 6, "so does the folder that a file is in"
+
+
+def test_every_folder_with_loops_counts():
+    package = _machine_code._PACKAGE
+    holding = {
+        path.relative_to(package).parts[0]
+        for path in package.rglob("*.py")
+        if path.parent != package and "\n@compiled" in path.read_text()
+    }
+    assert holding <= set(_machine_code._FOLDERS_WITH_LOOPS)
 
 
 def test_old_versions_are_forgotten(tmp_path):

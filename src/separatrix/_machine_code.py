@@ -30,7 +30,7 @@ from separatrix._cache_home import cache_home
 __all__ = ["cache_home", "dispatcher_of", "overloaded", "source_stamp"]
 
 _PACKAGE = Path(__file__).parent
-_FOLDERS_WITH_LOOPS = ("problem", "solvers", "data")
+_FOLDERS_WITH_LOOPS = ("problem", "solvers", "data", "infer")
 _DAYS_KEPT = 30
 _STAMP_PATTERN = re.compile("[0-9a-f]{16}")
 

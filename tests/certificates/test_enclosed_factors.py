@@ -11,7 +11,7 @@ from separatrix.certificates import enclosed_sums
 from separatrix.certificates.class_scatter import least_eigenvalue
 from separatrix.certificates.enclosed_sums import dot_error_32, products, row_sums
 from separatrix.certificates.enclosure import Enclosure
-from separatrix.certificates.least_squares import _gram, _square_lengths
+from separatrix.certificates.least_squares import _gram, _square_lengths, _weighted_squares_of
 
 
 def dot(one, other):
@@ -135,13 +135,16 @@ def test_the_least_eigenvalue_is_not_below_the_bound(monkeypatch):
 
 
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
-def test_gram_matrices_of_moved_columns(make):
+@pytest.mark.parametrize("level", [False, True], ids=["weights", "one power of two"])
+def test_gram_matrices_of_moved_columns(make, level):
     rng = np.random.default_rng(5)
     Y, mean, s = rng.random((6, 3)), np.full(3, 1.0 / 3.0), rng.random(6)
+    s = np.full(6, 0.25) if level else s
     A = Y - mean
     sizes = rng.random(3) + 0.5
-    lengths = _square_lengths(make(A), s)
-    gram = _gram(make(A), s, lengths.root(), sizes, rounded=2)
+    lengths = _square_lengths(_weighted_squares_of(make(A), s), 6)
+    blocks = [(slice(0, 4), make(A[:4])), (slice(4, 6), make(A[4:]))]
+    gram = _gram(iter(blocks), s, lengths.root(), sizes, rounded=2)
     moved = [[Fraction(y) - Fraction(1.0 / 3.0) for y in row] for row in Y.tolist()]
     for j in range(3):
         for k in range(3):
@@ -151,3 +154,23 @@ def test_gram_matrices_of_moved_columns(make):
             exact /= Fraction(sizes[j]) * Fraction(sizes[k])
             assert lies_within(exact, gram.low[j, k], gram.high[j, k])
             assert gram.high[j, k] - gram.low[j, k] < 1e-13
+
+
+def test_squares_that_vanish_are_within_the_bound():
+    A, s = np.full((6, 1), 2.0**-540), np.full(6, 0.75)
+    lengths = _square_lengths(_weighted_squares_of(A, s), 6)
+    assert lies_within(Fraction(9, 2) / 2**1080, lengths.low[0], lengths.high[0])
+    assert lengths.high[0] > 0.0
+
+
+def test_factors_made_of_the_products_sum_to_the_same():
+    rng = np.random.default_rng(1)
+    X, W, T = rng.normal(size=(50, 4)), rng.normal(size=(4, 2)), rng.normal(size=(50, 2))
+    given = products(X, W, way="each") - T
+    expected = row_sums(X, given, way="each")
+    scores, found = enclosed_sums.sums_both_ways(
+        X, W, (), lambda rows, found: found - T[rows], way="each"
+    )
+    assert (scores.low == products(X, W, way="each").low).all()
+    assert (found.low == expected.low).all()
+    assert (found.high == expected.high).all()

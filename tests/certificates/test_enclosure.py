@@ -231,7 +231,7 @@ MUTANTS = {
     "half a step": (enclosure, "_NEXT", 0.4 * UNIT, outside_arithmetic),
     "no least number": (enclosure, "LEAST", 0.0, outside_arithmetic),
     "stretches lose nothing": (enclosure, "_SUMMANDS", -2.0, None),
-    "functions are exact": (functions, "_FUNCTION_ERROR", 0.4 * UNIT, outside_functions),
+    "functions are exact": (functions, "FUNCTION_ERROR", 0.4 * UNIT, outside_functions),
     "a short logarithm of 2": (functions, "_LN2_LOW", 1.908e-10, outside_functions),
     "another logarithm of 2": (functions, "_LN2_HIGH", 6.931471803691239e-01, outside_functions),
     "a short series of exp": (functions, "_TAYLOR", functions._TAYLOR[3:], outside_functions),

@@ -38,6 +38,7 @@ MACHINES = {
     "duality-gap": (sx.LinearSVM, 2),
     "multiclass-gap": (lambda: sx.LinearSVM(multi_class="direct"), 3),
     "softmax-gap": (lambda: sx.LogisticRegression(multi_class="multinomial"), 3),
+    "sparse-softmax-gap": (lambda: sx.LogisticRegression(l1_ratio=0.9), 3),
     "kernel-gap": (sx.KernelSVM, 2),
     "kernel-multiclass-gap": (lambda: sx.KernelSVM(multi_class="direct"), 3),
 }

@@ -210,3 +210,12 @@ def test_first_weights_of_perceptron_and_delta_rule():
     again = sx.Perceptron(scale=True).fit(X, CODES == 0, **first)
     np.testing.assert_array_equal(again.coef_, solved.coef_)
     assert again.n_iter_ == 0
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_weights_near_the_least_number_are_proved_where_numpy_raises_errors():
+    model = sx.SGD(C=6.7e-8, learning_rate="constant", eta0=0.1, order="cyclic", max_passes=6)
+    with np.errstate(all="raise"):
+        model.set_params(scale=False, average=False).fit(X, CODES)
+        assert model.certificate_.check(X, CODES)
+    assert np.abs(model.coef_).max() < 1e-6

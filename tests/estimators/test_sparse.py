@@ -105,7 +105,7 @@ def test_a_ratio_of_zero_is_the_ridge_as_before():
         ({"l1_ratio": 1.5}, "from 0 to 1"),
         ({"l1_ratio": "all"}, "from 0 to 1"),
         ({"l1_ratio": 0.5, "C": np.inf}, "finite C"),
-        ({"l1_ratio": 0.5, "multi_class": "multinomial"}, "one hyperplane at a time"),
+        ({"l1_ratio": 0.5, "C": np.inf, "multi_class": "multinomial"}, "finite C"),
         ({"l1_ratio": 0.5, "solver": "newton"}, "solver of its own"),
         ({"l1_ratio": 0.5, "intercept_penalty": 1.0}, "intercept free"),
     ],

@@ -13,7 +13,7 @@ from tests.naive import inference as naive
 from tests.optional import shared_file
 
 import separatrix as sx
-from separatrix.certificates.likelihood_bounds import NoProof
+from separatrix.certificates.likelihood_bounds import NoProof, Rows, metric_at
 from separatrix.certificates.reading import from_json
 from separatrix.checker import Refused
 from separatrix.infer.basis import orthonormal
@@ -50,7 +50,14 @@ def _all_hold(method, seeds):
 
 @pytest.mark.parametrize(
     ("number", "method"),
-    [(334, "ridge"), (1720, "ridge"), (1804, "ridge"), (2358, "mle"), (1597, "mle")],
+    [
+        (334, "ridge"),
+        (1720, "ridge"),
+        (1804, "ridge"),
+        (12976, "ridge"),
+        (2358, "mle"),
+        (1597, "mle"),
+    ],
 )
 def test_ends_far_from_the_scale_of_the_estimate_are_found_and_enclosed(number, method):
     """Where the information at an end is that of another scale, or none at all."""
@@ -60,6 +67,23 @@ def test_ends_far_from_the_scale_of_the_estimate_are_found_and_enclosed(number, 
     for name in ("lower", "upper"):
         assert not np.isnan(found.enclosures[name][0]).any()
     _all_hold(method, [number])
+
+
+@pytest.mark.parametrize("method", ["firth", "mle"])
+def test_separation_is_that_of_the_exact_decision(method):
+    """Firth's fit proves an overlap by a maximum of the likelihood, where it can."""
+    proved = []
+    for seed in cases(14):
+        X, y = drawn(seed)
+        found = sx.inference(X, y, method, prove=False)
+        D = np.c_[np.ones(len(y)), X][:, [name not in found.aliased for name in found.names]]
+        assert found.separation == sx.separability(D[:, 1:], y).kind, seed
+        rows = Rows(D, y.astype(float), np.ones(len(y)), np.zeros(len(y)), np.zeros(D.shape[1]))
+        beta = found.estimate[np.isfinite(found.estimate)]
+        if method == "firth" and metric_at(rows, beta).has_maximum:
+            assert found.separation == "overlapping", seed
+            proved.append(seed)
+    assert proved or method == "mle"
 
 
 # ---- published values

@@ -42,12 +42,41 @@ def test_a_path_is_drawn_with_names(cancer, tmp_path):
     assert "largest" in (tmp_path / "path.svg").read_text()
 
 
-def test_a_path_refuses_the_ridge_and_three_classes():
+def test_a_path_refuses_the_ridge():
     X, y = load_iris(return_X_y=True)
     with pytest.raises(ValueError, match="above 0 here"):
         sx.LogisticRegressionPath(l1_ratio=0.0).fit(X, y)
-    with pytest.raises(ValueError, match="binary classification"):
-        sx.LogisticRegressionPath().fit(X, y)
+
+
+@pytest.mark.parametrize("groups", [None, ["sepal", "sepal", "petal", "petal"]])
+def test_a_path_of_three_classes(groups, tmp_path):
+    X, y = load_iris(return_X_y=True)
+    path = sx.LogisticRegressionPath(Cs=5, tol=1e-7, groups=groups).fit(X, y)
+    assert path.coefs_.shape == (5, 3, 4)
+    assert path.intercepts_.shape == (5, 3)
+    assert path.path_["n_nonzero"][0] == 0
+    assert (path.path_["gap"] <= 1e-7).all()
+    assert all(proof.check(X, y) for proof in path.certificates_)
+    settings = {"l1_ratio": 1.0, "tol": 1e-7, "groups": groups}
+    one = sx.LogisticRegression(path.Cs_[2], **settings).fit(X, y)
+    assert one.objective_ == pytest.approx(path.path_["objective"][2], rel=2e-7)
+    more = sx.LogisticRegression(1.001 * path.Cs_[0], **settings | {"tol": 1e-10}).fit(X, y)
+    assert more.coef_.any()
+    save_coefficient_paths(path, tmp_path / "path.svg")
+    assert (tmp_path / "path.svg").stat().st_size > 0
+
+
+def test_folds_choose_a_cost_for_three_classes():
+    X, y = load_iris(return_X_y=True)
+    one = sx.LogisticRegressionCV(Cs=5, l1_ratios=[0.5, 1.0], cv=3, tol=1e-5).fit(X, y)
+    assert one.l1_ratio_ in (0.5, 1.0)
+    assert one.certificate_.kind == "sparse-softmax-gap"
+    assert one.certificate_.l1 == one.l1_ratio_
+    assert one.certificate_.check(X, y)
+    assert one.path_["n_nonzero"][0] == 0
+    assert one.score(X, y) > 0.9
+    holds, said = prove_model(one, X, y)
+    assert holds, said
 
 
 def test_folds_choose_ratio_and_cost(cancer):

@@ -6,6 +6,7 @@ import numpy as np
 from tests.amounts import cases
 
 from separatrix.solvers.linear.balance import balanced
+from separatrix.solvers.linear.claims import hinge_bias_interval
 
 
 def drawn(seed):
@@ -41,3 +42,18 @@ def test_what_is_balanced_stays_and_rows_at_a_bound_keep_it():
     found = balanced(nearly, signs, np.ones(4))
     assert found[:2].tolist() == [1.0, 1.0]
     assert abs(found - nearly).max() < 1e-9
+
+
+def test_a_bias_near_the_best_shortens_the_search_and_changes_no_end():
+    rng = np.random.default_rng(0)
+    for case in range(60):
+        n = int(rng.integers(4097, 5000))
+        scores = rng.normal(size=n) * 10.0 ** rng.uniform(-2.0, 2.0)
+        scores = np.round(scores) if case % 5 == 0 else scores
+        signs = np.where(rng.normal(size=n) + rng.normal() > 0.0, 1.0, -1.0)
+        costs = np.where(rng.random(n) < 0.1, 0.0, 1.0 if case % 2 else rng.exponential(size=n))
+        ends = hinge_bias_interval(scores, signs, costs)
+        for near in (0.0, ends[0], ends[1] + 0.01, 1e5):
+            assert hinge_bias_interval(scores, signs, costs, near) == ends
+    one_class = scores, np.ones(n), costs
+    assert hinge_bias_interval(*one_class, 0.0) == hinge_bias_interval(*one_class)

@@ -22,13 +22,17 @@ def wide_machine(seed, X, signs, loss=HINGE, cost=1.0):
     return MachineProblem(signed, np.full(len(signs), cost), loss, float(bias == 1))
 
 
-@pytest.mark.parametrize("small", [gram.SMALL, 0], ids=["by QR", "by the Gram matrix"])
-def test_margins_and_lengths_are_kept(monkeypatch, small):
+@pytest.mark.parametrize(
+    ("small", "tol"),
+    [(gram.SMALL, 0.0), (gram.SMALL, 1e-4), (0, 0.0)],
+    ids=["by QR", "by Cholesky", "by the Gram matrix"],
+)
+def test_margins_and_lengths_are_kept(monkeypatch, small, tol):
     monkeypatch.setattr(gram, "SMALL", small)
     for seed in cases(60):
         case = problem(seed, kind="fewer_rows_than_columns")
         posed = wide_machine(seed, as_sparse(case.X), case.y_signs, LOGISTIC)
-        narrow, back = gram.reduced(posed)
+        narrow, back = gram.reduced(posed, tol)
         assert narrow.X.shape[1] <= len(case.X)
         v = np.random.default_rng(seed).normal(size=narrow.X.shape[1] + 1)
         w = back(v)
@@ -51,6 +55,20 @@ def test_same_optimum_as_without(monkeypatch, small):
         assert status is Status.OPTIMAL, case.name
         assert state.primal == pytest.approx(posed.primal(state.w), rel=1e-12)
         assert state.primal == pytest.approx(direct.primal, rel=2e-7)
+
+
+@pytest.mark.parametrize("bias", [0, 2], ids=["free bias", "no bias"])
+def test_cholesky_where_the_rows_allow_it(bias):
+    rng = np.random.default_rng(bias)
+    X, signs = 1e3 + rng.normal(size=(12, 40)), np.where(np.arange(12) < 6, 1.0, -1.0)
+    X -= 1e3 * (bias == 2)
+    posed = wide_machine(bias, X, signs)
+    by_cholesky, by_qr = gram.reduced(posed, 1e-4)[1], gram.reduced(posed, 1e-12)[1]
+    assert by_cholesky.reflections is None
+    assert by_qr.reflections is not None
+    # Two rows that are nearly the same leave too few digits in the Gram matrix.
+    X[1] = X[0] + 1e-4 * (X[2] - X[3])
+    assert gram.reduced(wide_machine(bias, X, signs), 1e-4)[1].reflections is not None
 
 
 def test_first_claim_goes_both_ways():

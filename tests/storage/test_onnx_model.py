@@ -24,7 +24,8 @@ MORE = {
     "one class against the rest": lambda: sx.KernelSVM(multi_class="ovr"),
     "no mean": lambda: make_pipeline(StandardScaler(with_mean=False), sx.LinearSVM()),
     "no deviation": lambda: make_pipeline(StandardScaler(with_std=False), sx.LinearSVM()),
-    "sparse weights": lambda: sx.LogisticRegression(0.1, l1_ratio=1.0),
+    "sparse weights": lambda: sx.LogisticRegression(0.1, l1_ratio=1.0, multi_class="ovr"),
+    "sparse weights of all classes": lambda: sx.LogisticRegression(0.1, l1_ratio=1.0),
     "groups": lambda: sx.LinearSVM(
         0.1, loss="squared_hinge", l1_ratio=1.0, groups=[[0, 1], [2, 3]]
     ),

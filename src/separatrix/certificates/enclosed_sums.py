@@ -63,6 +63,17 @@ def dot_error(terms: Any, sizes: Any) -> Any:
     return (1.001 * (terms + 2.0) * UNIT) * sizes + 8.0 * (terms + 1.0) * LEAST
 
 
+def dot_share(terms: float) -> float:
+    """Bound the same as a share of the sum of sizes, which may itself have been computed.
+
+    What underflows is left to `enclosure.safely`.
+
+    >>> 11 * UNIT < dot_share(10.0) < 13 * UNIT
+    True
+    """
+    return 1.001 * (terms + 2.0) * UNIT
+
+
 def dot_error_32(terms: float, sizes: Any) -> Any:
     """Bound the error of such a sum in float32; there is no bound beyond 2^12 products.
 
@@ -141,6 +152,11 @@ class _Tight:
 
     def __init__(self, block: Any, wide: float, one: Any) -> None:
         self.block, self.wide, self.one = block, wide, one
+
+    @property
+    def sizes(self) -> Any:
+        """The sizes of the entries."""
+        return abs(self.block)
 
     def products(self, W: np.ndarray, starts: tuple[np.ndarray, ...]) -> Enclosure:
         return Enclosure.stacked([self.one(self.block, w, starts, self.wide) for w in W.T]).T
@@ -254,13 +270,30 @@ def stacked_products(A: np.ndarray, B: Any) -> Enclosure:
         return found if radius is None else found + _doubt(sizes, radius, 0)
 
 
+def computed_products(
+    X: np.ndarray, W: np.ndarray, start: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return X W plus a number for each row, as computed, and bounds on the errors.
+
+    >>> values, errors = computed_products(np.array([[0.1]]), np.array([[0.3]]), np.zeros(1))
+    >>> bool(abs(Fraction(values[0, 0]) - Fraction(0.1) * Fraction(0.3)) <= errors[0, 0])
+    True
+    """
+    sizes = abs(X) @ abs(W)
+    sizes += abs(start)[:, None]
+    values = X @ W
+    values += start[:, None]
+    return values, dot_error(float(X.shape[1]) + 1.0, sizes)
+
+
 def sums_both_ways(
     X: Any, W: Any, starts: Any, A: Any, way: str = "plain", wide: float = 1.0, rounded: int = 0
 ) -> tuple[Enclosure, Enclosure]:
     """Enclose X W plus the starts, and X' A, in one pass; either may be None.
 
     The error bound is made `wide` times as large: three times, and whoever adds up in another order
-    finds an enclosure within this one. A may be sparse. In the plain ways the entries of X or those
+    finds an enclosure within this one. A may be sparse, or a function that makes the factors of
+    some rows of their numbers and what X W is there. In the plain ways the entries of X or those
     of A may have been `rounded` so many times, both together.
 
     The plain bound holds for every order of float64 operations that round as IEEE 754 says, fused
@@ -271,7 +304,7 @@ def sums_both_ways(
     if way == "plain" and not rounded and _is_one_piece(X, W, A):
         return _sums_of_one_piece(X, W, starts, A, wide)
     starts = tuple(np.broadcast_to(np.asarray(start, dtype=np.float64), n) for start in starts)
-    (W, W_radius), (A, A_radius) = _apart(W), _apart(A)
+    W, W_radius = _apart(W)
     low, high = (np.empty((n, 0 if W is None else _tall(W).shape[1])) for _ in range(2))
     total: Enclosure | None = None
     size = _ENTRIES_AT_A_TIME if not sp.issparse(X) else _SPARSE_ENTRIES
@@ -287,19 +320,20 @@ def sums_both_ways(
             if W is not None:
                 found = sums.products(_tall(W), tuple(start[rows] for start in starts))
                 if W_radius is not None:
-                    found = found + _doubt(abs(block), _tall(W_radius), rounded)
+                    found = found + _doubt(sums.sizes, _tall(W_radius), rounded)
                 low[rows], high[rows] = found.low, found.high
             if A is not None:
-                part = _tall(A[rows].toarray() if sp.issparse(A) else A[rows])
+                part, radius = _apart(A(rows, found) if callable(A) else A[rows])
+                part = _tall(part.toarray() if sp.issparse(part) else part)
                 if total is None or part.any():
                     added = sums.row_sums(part)
                     total = added if total is None else total + added
-                if A_radius is not None:
-                    total = total + _doubt(abs(block).T, _tall(A_radius[rows]), rounded)
-    one_w, one_a = W is not None and W.ndim == 1, A is not None and A.ndim == 1
+                if radius is not None:
+                    total = total + _doubt(sums.sizes.T, _tall(radius), rounded)
+    one_w, one_a = W is not None and W.ndim == 1, len(getattr(A, "shape", ())) == 1
     scores = Enclosure(low[:, 0], high[:, 0]) if one_w else Enclosure(low, high)
     if total is None:
-        total = Enclosure.exact(np.zeros((d, 1 if A is None or one_a else A.shape[1])))
+        total = Enclosure.exact(np.zeros((d, A.shape[1] if A is not None and not one_a else 1)))
     return scores, total[:, 0] if one_a else total
 
 

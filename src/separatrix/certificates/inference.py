@@ -34,8 +34,7 @@ from separatrix.certificates.likelihood_bounds import (
     Rows,
     Top,
     metric_at,
-    norm,
-    spread_of,
+    spreads,
     top_near,
     up,
 )
@@ -78,6 +77,7 @@ class Bounds:
     guess: float  # of the quantile
     point: np.ndarray
     direction: Integers = ()
+    known: Metric | None = None  # the metric of the point, where it is at hand
     _faces: dict[Integers, np.ndarray] = field(default_factory=dict)
 
     @property
@@ -132,6 +132,8 @@ class Bounds:
     @cached_property
     def metric(self) -> Metric:
         """The metric of the estimate."""
+        if self.known is not None:
+            return self.known
         rows, columns = self._main
         return metric_at(rows, self.point[columns])
 
@@ -178,23 +180,24 @@ class Bounds:
 
     def estimate(self, j: int) -> tuple[Pair, Pair]:
         """Enclose an estimate and its standard error; () where it is infinite."""
-        top = self.top
-        if self.method == "firth":
-            metric, place = self.metric, j
-            room = norm(Enclosure.exact(metric.R[j])) * top.radius
-        else:
-            columns = self._main[1]
-            if (any(self.direction) and self.direction[j]) or j not in columns:
+        place, columns = j, self._main[1]
+        if any(self.direction):
+            if self.direction[j] or j not in columns:
                 return (), ()
-            metric, place = self.metric, int(np.flatnonzero(columns == j)[0])
-            room = norm(Enclosure.exact(metric.R[place])) * top.radius / metric.shrunk
-        found = Enclosure.around(self.point[j], up(room))
-        half = exp(Enclosure.exact(top.rho).halved())
-        spread = spread_of(metric, place)
-        return (
-            (float(found.low), float(found.high)),
-            (float((spread / half).low), float((spread * half).high)),
-        )
+            place = int(np.flatnonzero(columns == j)[0])
+        found, errors = self._estimates
+        return _pair(found[place]), _pair(errors[place])
+
+    @cached_property
+    def _estimates(self) -> tuple[Enclosure, Enclosure]:
+        """The estimates of the columns that span the rows, and their standard errors."""
+        top, metric = self.top, self.metric
+        room = metric.spans * top.radius
+        if self.method != "firth":
+            room = room / metric.shrunk
+        half, spread = exp(Enclosure.exact(top.rho).halved()), spreads(metric)
+        found = Enclosure.around(self.point[self._main[1]], room.high)
+        return found, Enclosure((spread / half).low, (spread * half).high)
 
     # ---- a coefficient held
 
@@ -339,6 +342,10 @@ def _coefficient_holds(bounds: Bounds, j: int, each: Coefficient) -> bool:
         elif not bounds.end_between(j, side, point, pair, each.direction):
             return False
     return True
+
+
+def _pair(found: Enclosure) -> Pair:
+    return float(found.low), float(found.high)
 
 
 def _within(found: Pair, claimed: Pair) -> bool:

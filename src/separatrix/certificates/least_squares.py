@@ -21,7 +21,7 @@ Nothing here knows how the weights were found.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any, ClassVar, TypeVar
@@ -30,12 +30,18 @@ import numpy as np
 
 from separatrix._sparse import sparse as sp
 from separatrix.certificates.about_data import NO_FILE_FORM, Written
-from separatrix.certificates.class_scatter import MOST_COLUMNS, least_eigenvalue
-from separatrix.certificates.enclosed_sums import ROOM, dot_error, products, row_sums
+from separatrix.certificates.class_scatter import MOST_COLUMNS, least_eigenvalue, total
+from separatrix.certificates.enclosed_sums import (
+    ROOM,
+    dot_error,
+    products,
+    row_sums,
+    sums_both_ways,
+)
 from separatrix.certificates.enclosure import Enclosure, sum_of
+from separatrix.certificates.moved_rows import LARGEST, MovedRows, moved_rows
 from separatrix.errors import DataError
 from separatrix.problem.canonical import counted_rows, named_rows, sha256_of_squares
-from separatrix.problem.equilibrate import column_exponents, divided_exactly
 from separatrix.problem.float_blocks import blocks, with_data
 from separatrix.problem.signed import as_matrix
 from separatrix.problem.targets import targets_of
@@ -193,39 +199,60 @@ def given_squares(
 class SquaresBounds:
     """Residuals and gradients of all outputs in columns that are easily compared, enclosed.
 
-    Columns are divided by powers of two, dense ones moved by their mean m, and ones added for the
-    intercept, which is b + m.w then. An entry x - m is rounded once.
+    Columns are those of `moved_rows`: the intercept is b + m.w there.
     """
 
     def __init__(
         self,
-        X: Any,
-        exponents: np.ndarray,
+        rows: MovedRows,
         T: np.ndarray,
         s: np.ndarray,
         W: np.ndarray,
         ridge: float,
-        intercept: bool,
     ) -> None:
-        self.T, self.s, self.ridge, self.intercept = T, s, ridge, intercept
-        w = Enclosure.exact(W[:, 1:].T).scaled(exponents[:, None])
-        penalty = Enclosure.exact(np.full(X.shape[1], ridge)).scaled(-2 * exponents)
-        self.A, self.w, self.penalty = X, w, penalty.at_least(0.0)
-        if intercept:
-            self._add_ones(W[:, 0])
+        self.T, self.s, self.ridge, self.intercept = T, s, ridge, rows.has_ones
+        self.w = Enclosure.exact(W[:, 1:].T).scaled(rows.exponents[:, None])
+        penalty = Enclosure.exact(np.full(len(rows.mean), ridge)).scaled(-2 * rows.exponents)
+        self.penalty = penalty.at_least(0.0)
+        bias = self._moved_bias(rows, W[:, 0]) if self.intercept else None
         # A column is absent only if all its entries are exactly zero.
-        entries = abs(self.A) > 0.0 if sp.issparse(X) else self.A != 0.0
-        real = (np.asarray(entries.sum(axis=0)).ravel() > 0) | (self.penalty.high > 0.0)
+        real = rows.varied | (self.penalty.high > 0.0)
         if not real.all():
-            self.A, self.w, self.penalty = self.A[:, real], self.w[real], self.penalty[real]
-        self.residual = products(self.A, self.w, way="each", rounded=1) - T
-        pull = row_sums(self.A, self.residual * s[:, None], way="each", rounded=1)
-        self.gradient = pull + self.w * self.penalty[:, None]
-        self.square_lengths = _square_lengths(self.A, s) + self.penalty
-        self.is_hidden = not (self.square_lengths.low > 0.0).all()
+            rows, self.w, self.penalty = rows.of(real), self.w[real], self.penalty[real]
+        if bias is not None:
+            self.w = Enclosure.joined([self.w, bias])
+            self.penalty = Enclosure.joined([self.penalty, Enclosure.exact(np.zeros(1))])
+        self.rows = rows
+        self._sum_up()
         # Squared lengths of the residuals, the rows of the ridge included.
         penalised = (Enclosure.exact(W[:, 1:].T).square() * ridge).column_sums()
         self.squares = _weighted_squares(self.residual, s) + penalised
+
+    def _moved_bias(self, rows: MovedRows, bias: np.ndarray) -> Enclosure:
+        """Return the intercept of the moved columns, b + m.w."""
+        given = Enclosure.joined([self.w, Enclosure.exact(bias[None])])
+        return products(np.append(rows.mean, 1.0)[None], given, way="compensated")
+
+    def _sum_up(self) -> None:
+        """Enclose residuals, gradients and squared lengths, in one pass over the rows."""
+        parts, pull = [], self.w * self.penalty[:, None]
+        squares = np.zeros(self.rows.shape[1])
+        for own, block in self.rows.blocks():
+            found, pulled = self._of_block(block, self.T[own], self.s[own, None])
+            pull = pull + pulled
+            squares += _weighted_squares_of(block, self.s[own])
+            parts.append(found)
+        self.residual, self.gradient = Enclosure.joined(parts), pull
+        self.square_lengths = _square_lengths(squares, len(self.s)) + self.penalty
+        self.is_hidden = not (self.square_lengths.low > 0.0).all()
+
+    def _of_block(self, block: Any, T: np.ndarray, s: np.ndarray) -> tuple[Enclosure, Enclosure]:
+        """Enclose the residuals of some rows, and the gradient of their part of the objective."""
+        how: Any = {"way": "each", "rounded": 1}
+        scores, pull = sums_both_ways(
+            block, self.w, (), lambda rows, found: (found - T[rows]) * s[rows], **how
+        )
+        return scores - T, pull
 
     @classmethod
     def prove(
@@ -246,12 +273,11 @@ class SquaresBounds:
             # Weights near 1, by a power of two: products with them do not vanish.
             power = int(np.frexp(s.max(initial=1.0))[1])
             scaled, penalty = np.ldexp(s, -power), math.ldexp(float(ridge), -power)
-            exponents = column_exponents(X)
-            divided = divided_exactly(X, exponents)
+            rows = moved_rows(X, scaled, intercept)
             exact = (np.ldexp(scaled, power) == s).all() and math.ldexp(penalty, power) == ridge
-            if not exact or divided is None or not cls.admits(W):
+            if not exact or rows is None or not cls.admits(W):
                 return math.inf, 0.0, math.inf, 1.0
-            bounds = cls(divided, exponents, T, scaled, W, penalty, intercept)
+            bounds = cls(rows, T, scaled, W, penalty)
             squares, least, perturbation, gap = bounds.squares.sum(), math.nan, math.inf, 1.0
             if room > 1.0 and squares.is_finite:
                 squares = squares + (squares - squares)
@@ -270,20 +296,6 @@ class SquaresBounds:
     def admits(W: np.ndarray) -> bool:
         """Whether such weights are allowed at all."""
         return True
-
-    def _add_ones(self, bias: np.ndarray) -> None:
-        ones, mean = np.ones((len(self.s), 1)), np.zeros(self.A.shape[1])
-        if sp.issparse(self.A):
-            self.A = sp.csr_array(sp.hstack([self.A, ones]))
-        else:
-            mean = (self.s / self.s.sum()) @ self.A
-            # Columns of one value are taken up by the intercept without rounding.
-            mean = np.where((self.A[0] == self.A).all(axis=0), self.A[0], mean)
-            self.A = np.hstack([self.A - mean, ones])
-        given = Enclosure.joined([self.w, Enclosure.exact(bias[None])])
-        moved = products(np.append(mean, 1.0)[None], given, way="compensated")
-        self.w = Enclosure.joined([self.w, moved])
-        self.penalty = Enclosure.joined([self.penalty, Enclosure.exact(np.zeros(1))])
 
     def perturbation(self, excess: float) -> float:
         """Bound by how much the data differ of which the weights are the exact solution."""
@@ -345,7 +357,8 @@ class SquaresBounds:
             return float((self._counted(self.gradient).square() / self.penalty[:, None]).sum().high)
         columns, own = self.gradient[:-1], self.gradient[-1:]
         mass = Enclosure.exact(self.s).sum()
-        mean = row_sums(self.A, self.s, rounded=1)[:-1, None] / mass
+        sums = [row_sums(block, self.s[own], rounded=1) for own, block in self.rows.blocks()]
+        mean = total(tuple(sums))[:-1, None] / mass
         moved = self._counted(columns - mean * own).square() / self.penalty[:-1, None]
         return float((moved.sum() + (own.square() / mass).sum()).high)
 
@@ -353,7 +366,7 @@ class SquaresBounds:
         """Bound f - min f by the least eigenvalue of A'A with unit columns."""
         lengths = self.square_lengths.root()
         sizes = lengths.middle
-        gram = _gram(self.A, self.s, lengths, sizes, rounded=2)
+        gram = _gram(self.rows.blocks(), self.s, lengths, sizes, rounded=2)
         if self.ridge:
             gram = gram + (self.penalty / sizes / sizes).diagonal()
         gradient = self._counted(self.gradient)
@@ -364,17 +377,20 @@ class SquaresBounds:
 
         B is nearly orthogonal even where A is far from it, and C'g is computed as B'r.
         """
-        n, columns = self.A.shape
-        if sp.issparse(self.A) or self.ridge or n < columns:
+        n, columns = self.rows.shape
+        if self.rows.is_sparse or self.ridge or n < columns:
             return math.inf
+        A = self.rows.whole()
         try:
-            C = np.linalg.inv(np.linalg.qr(np.sqrt(self.s)[:, None] * self.A, mode="r"))
+            C = np.linalg.inv(np.linalg.qr(np.sqrt(self.s)[:, None] * A, mode="r"))
         except np.linalg.LinAlgError:
             return math.inf
-        found = products(self.A, C, way="each", rounded=1)
+        found = products(A, C, way="each", rounded=1)
         B, wrong = found.middle, found.radius
-        lengths = _square_lengths(B, self.s).root()
-        least = Enclosure.exact(least_eigenvalue(_gram(B, self.s, lengths, np.ones(columns))))
+        lengths = _square_lengths(_weighted_squares_of(B, self.s), n).root()
+        in_blocks, largest = blocks(B, _ENTRIES_AT_A_TIME), float(abs(B).max(initial=1.0))
+        gram = _gram(in_blocks, self.s, lengths, np.ones(columns), largest=largest)
+        least = Enclosure.exact(least_eigenvalue(gram))
         # sigma_min of the exact A C is at least that of B, less the norm of what is wrong with B.
         away = _weighted_squares(Enclosure.exact(wrong), self.s).sum().root()
         least = (least.root() - away).at_least(0.0).square()
@@ -392,38 +408,53 @@ def _weighted_squares(values: Enclosure, s: np.ndarray) -> Enclosure:
     )
 
 
-def _square_lengths(A: Any, s: np.ndarray) -> Enclosure:
-    """Enclose sum_i s_i a_ij^2, s below 1, for entries that were rounded once.
+def _weighted_squares_of(A: Any, s: np.ndarray) -> np.ndarray:
+    """Return about sum_i s_i a_ij^2."""
+    squares = with_data(A, A.data**2) if sp.issparse(A) else A * A
+    return np.asarray(s @ squares)
+
+
+def _square_lengths(squares: np.ndarray, n: int) -> Enclosure:
+    """Enclose sum_i s_i a_ij^2, s below 1, from its sum as computed, for entries rounded once.
 
     So a square is rounded three times, and one that vanished is off by less than a least number.
     """
-    total = Enclosure.exact(np.zeros(A.shape[1]))
-    for rows, block in blocks(A, _ENTRIES_AT_A_TIME):
-        squares = with_data(block, block.data**2) if sp.issparse(block) else block * block
-        total = total + row_sums(squares, s[rows], rounded=4)
-    return total.at_least(0.0)
+    return Enclosure.around(squares, dot_error(n + 4.0, squares)).at_least(0.0)
 
 
 def _gram(
-    A: Any, s: np.ndarray, lengths: Enclosure, sizes: np.ndarray, rounded: int = 0
+    rows: Iterator[tuple[slice, Any]],
+    s: np.ndarray,
+    lengths: Enclosure,
+    sizes: np.ndarray,
+    rounded: int = 0,
+    largest: float = LARGEST,
 ) -> Enclosure:
-    """Enclose A'SA, s below 1, for columns divided by sizes.
+    """Enclose A'SA, s below 1, for blocks of rows, and columns divided by sizes.
 
     The absolute terms of a sum add up to two lengths (Cauchy). Both entries together were rounded
     so many times, the sum twice by division. A product s a that vanished is off by less than a
     least number, times the other entry.
     """
-    if sp.issparse(A):
-        weighted = with_data(A, A.data * np.repeat(s, np.diff(A.indptr)))
-        found = (weighted.T @ A).toarray()
-    else:
-        found = (A * s[:, None]).T @ A
-    entries, terms = A.data if sp.issparse(A) else A, A.shape[0] + rounded + 4.0
-    largest = max(float(entries.max(initial=1.0)), -float(entries.min(initial=-1.0)))
+    found = np.zeros((len(sizes), len(sizes)))
+    # Where all rows weigh the same power of two, the sums are multiplied instead of the rows.
+    is_level = bool((s == s[0]).all()) and math.frexp(s[0])[0] == 0.5
+    for own, A in rows:
+        product = (A if is_level else _weighted(A, s[own])).T @ A
+        found += product.toarray() if sp.issparse(product) else product
+    found *= s[0] if is_level else 1.0
+    terms = len(s) + rounded + 4.0
     vanished = Enclosure.exact(largest * dot_error(terms, 0.0)) / sizes / sizes[:, None]
     units = (lengths / sizes).high
     errors = dot_error(terms, units[:, None] * units) + vanished.high
     return Enclosure.around(found / sizes / sizes[:, None], errors)
+
+
+def _weighted(A: Any, s: np.ndarray) -> Any:
+    """Return rows times their weights."""
+    if sp.issparse(A):
+        return with_data(A, A.data * np.repeat(s, np.diff(A.indptr)))
+    return A * s[:, None]
 
 
 def _sum_of_squares(values: Enclosure, over: float) -> float:

@@ -27,9 +27,11 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.certificates.enclosed_functions import exp, softplus
-from separatrix.certificates.enclosed_sums import products, row_sums
-from separatrix.certificates.enclosure import Enclosure
+from separatrix.certificates.enclosed_functions import chances, exp, softplus
+from separatrix.certificates.enclosed_sums import dot_share, products, row_sums, stacked_products
+from separatrix.certificates.enclosure import Enclosure, safely
+
+UNSURE = 1e-3  # of a predictor, up to which one look is enough
 
 
 class NoProof(ArithmeticError):
@@ -59,7 +61,17 @@ def up(value: Any) -> float:
 
 
 def probabilities(eta: Enclosure) -> tuple[Enclosure, Enclosure]:
-    """Enclose 1 / (1 + e^-eta) and 1 / (1 + e^eta), from one look at each end."""
+    """Enclose 1 / (1 + e^-eta) and 1 / (1 + e^eta), from one look at each end.
+
+    Between ends that are close one look is enough: both change by a share of e^a - 1 at most, where
+    eta changes by a.
+    """
+    off, middle = eta.radius, eta.middle
+    if off.max(initial=0.0) < UNSURE:
+        seen = chances(middle, off)
+        above = _share(Enclosure.around(seen.above, safely(seen.above * seen.share)))
+        below = _share(Enclosure.around(seen.below, safely(seen.below * seen.below_share)))
+        return _sorted(middle >= 0.0, above, below)
     p, rest = _probabilities_at(eta.low)
     if eta.low is eta.high:
         return p, rest
@@ -69,8 +81,11 @@ def probabilities(eta: Enclosure) -> tuple[Enclosure, Enclosure]:
 
 def _probabilities_at(eta: np.ndarray) -> tuple[Enclosure, Enclosure]:
     e = exp(-abs(eta))
-    above, below = _share(1.0 / (1.0 + e)), _share(e / (1.0 + e))
-    right = eta >= 0.0
+    return _sorted(eta >= 0.0, _share(1.0 / (1.0 + e)), _share(e / (1.0 + e)))
+
+
+def _sorted(right: np.ndarray, above: Enclosure, below: Enclosure) -> tuple[Enclosure, Enclosure]:
+    """Return the probabilities of label 1 and of label 0."""
     low, high = np.where(right, above.low, below.low), np.where(right, above.high, below.high)
     other = np.where(right, below.low, above.low), np.where(right, below.high, above.high)
     return Enclosure(low, high), Enclosure(*other)
@@ -161,8 +176,14 @@ class At:
         return found
 
     def curvature(self, S: Enclosure, R: np.ndarray) -> Enclosure:
-        """Enclose R'HR."""
-        found = gram(S, S * (self.v * self.rows.weights)[:, None])
+        """Enclose R'HR: the sums of middles, and what all that is off from them adds at most."""
+        weights = self.v * self.rows.weights
+        middle, off, S_off = S.middle, weights.radius[:, None], S.radius
+        found = row_sums(middle, middle * weights.middle[:, None], rounded=1)
+        far = safely(abs(middle) + S_off)
+        wide = row_sums(far, safely(far * off)).high
+        mixed = row_sums(far, safely(S_off * weights.high[:, None])).high
+        found = widened(found, safely(wide + mixed + mixed.T))
         if self.rows.ridge.any():
             found = found + row_sums(R, Enclosure.exact(R) * self.rows.ridge[:, None])
         return found
@@ -189,20 +210,38 @@ class Metric:
         self.shrunk = (1.0 - Enclosure.exact(self.eps)).root()  # sqrt(1 - eps)
         self.longest = up(self.lengths) if len(rows.y) else 0.0
 
+    @cached_property
+    def score(self) -> Enclosure:
+        """R' times the gradient at the point, without Firth's penalty."""
+        return self.at.score(self.S, self.R)
+
+    @property
+    def has_maximum(self) -> bool:
+        """Whether the log-likelihood is proved to have a maximum, which is next to the point.
+
+        Without a ridge the classes then overlap: along a direction that puts no row on the wrong
+        side it would never fall.
+        """
+        g = norm(self.score) * self.longest / (1.0 - Enclosure.exact(self.eps))
+        return up(g) < 0.5
+
+    @cached_property
+    def spans(self) -> Enclosure:
+        """The length of every row of R."""
+        return stacked_products(self.R[:, None, :], self.R[:, :, None])[:, 0, 0].root()
+
     def reach(self, radius: float) -> np.ndarray:
         """Return how far the linear predictor of each row moves within a ball."""
         return np.asarray((self.lengths * radius).high)
 
 
 def _row_lengths(S: Enclosure) -> Enclosure:
-    """Enclose the length of every row."""
-    squares = S.square()
-    if S.shape[1] == 0:
-        return Enclosure.exact(np.zeros(S.shape[0]))
-    total = squares[:, 0]
-    for k in range(1, squares.shape[1]):
-        total = total + squares[:, k]
-    return total.root()
+    """Enclose the length of every row: of the middles, give or take that of the radii."""
+    middle, off = S.middle, S.radius
+    length = np.sqrt(np.einsum("ia,ia->i", middle, middle))
+    away = np.sqrt(np.einsum("ia,ia->i", off, off))
+    rounding = dot_share(S.shape[1]) * length
+    return Enclosure.around(length, safely(away + rounding)).at_least(0.0)
 
 
 @dataclass(frozen=True)
@@ -256,8 +295,8 @@ def top_near(at: At, metric: Metric, held: int | None = None) -> Top:
     return Top(float(value.low), up(value + gain), radius, up(most * radius))
 
 
-def spread_of(metric: Metric, column: int) -> Enclosure:
-    """Enclose the standard error of a coefficient at the metric's own point."""
-    length = norm(Enclosure.exact(metric.R[column]))
+def spreads(metric: Metric) -> Enclosure:
+    """Enclose the standard errors of the coefficients at the metric's own point."""
+    length = metric.spans
     eps = Enclosure.exact(metric.eps)
     return Enclosure((length / (1.0 + eps).root()).low, (length / metric.shrunk).high)

@@ -25,6 +25,7 @@ from separatrix.certificates.partition import Partition
 from separatrix.certificates.separation import Separation
 from separatrix.certificates.softmax_gap import SoftmaxGap
 from separatrix.certificates.sparse_gap import SparseGap
+from separatrix.certificates.sparse_softmax_gap import SparseSoftmaxGap
 from separatrix.certificates.two_bounds import TwoBounds
 from separatrix.checker.codec import Claim, parsed, refusing, require
 from separatrix.checker.kinds import opened
@@ -144,9 +145,10 @@ def _require_either(values: dict[str, Any]) -> None:
     require(one, "the claim must hold either weights or integers")
 
 
-_RECORDS = DualityGap, SparseGap, MulticlassGap, SoftmaxGap, KernelGap, KernelMulticlassGap
+_RECORDS = DualityGap, SparseGap, MulticlassGap, SoftmaxGap, SparseSoftmaxGap
+_OF_KERNELS = KernelGap, KernelMulticlassGap, KernelSeparation, KernelOverlap
 _READERS: dict[str, Any] = {
-    record.kind: partial(_record, record) for record in (*_RECORDS, KernelSeparation, KernelOverlap)
+    record.kind: partial(_record, record) for record in (*_RECORDS, *_OF_KERNELS)
 }
 _READERS |= dict.fromkeys(VERDICTS, _verdict) | {"scaled-gap": _scaled, "errors": _errors}
 _READERS["inference"] = _inference

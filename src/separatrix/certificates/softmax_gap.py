@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -46,6 +46,7 @@ from separatrix.problem.softmax import REACH
 _ENTRIES_AT_A_TIME = 1 << 18
 _SPARSE_ENTRIES = 1 << 22
 _DEVICE_ENTRIES = 1 << 26
+_ROWS_AT_A_TIME = 1 << 14
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +55,7 @@ class SoftmaxPass:
 
     losses: np.ndarray  # from above
     entropies: np.ndarray  # from below
+    others: np.ndarray  # sum of q_ik over the other classes, from above
     pulls: Enclosure  # sum_i a_ik (x_i - m), d x K
     excess: Enclosure  # sum_i a_ik
     all_rows: Enclosure  # sum_i c_i (x_i - m)
@@ -101,18 +103,19 @@ class SoftmaxGap(WeightsByClass):
                 if penalty == 0.0:
                     dual = _mended_dual(enclosed, codes, costs, wide, box)
                 else:  # that of softmax itself
-                    dual = _gain(enclosed, costs) - _spent(enclosed.pulls, box)
+                    dual = gain_of(enclosed, costs) - _spent(enclosed.pulls, box)
                     if penalty:
                         dual = dual - penalty_of_biases(enclosed.excess, penalty)
             yield Found(primal, dual.at_least(0.0))  # no loss is below 0
 
     def one_pass(
-        self, X: Any, codes: np.ndarray, by_column: bool, wide: float = 1.0
+        self, X: Any, codes: np.ndarray, by_column: bool, wide: float = 1.0, share: float = 1.0
     ) -> SoftmaxPass:
         """Return what weights and biases come to on the data, in float64.
 
         Errors are bounded for every class by itself where it says `by_column`, else by the largest
-        size of an entry for all classes, which is cheaper; and made `wide` times as large.
+        size of an entry for all classes, which is cheaper; and made `wide` times as large. The
+        other classes of a row get a share of what softmax gives them.
         """
         require_functions()
         n, K = X.shape[0], len(self.weights)
@@ -125,32 +128,75 @@ class SoftmaxGap(WeightsByClass):
         weight_sizes, bias_sizes = sizes_of(weights), sizes_of(biases[None])
         centred = self._penalty == 0.0 and not sp.issparse(X)
         centre = put(_mean(X, xp, n)) if centred else None
-        losses, entropies, is_feasible = np.empty(n), np.empty(n), True
-        sums: list[Enclosure] = []
+        own_classes, costs = put(codes), put(self.costs)
+        per_row: list[tuple[Any, ...]] = []
+        sums: list[Any] = []
+        heights = []
         for rows, block in _blocks(X, xp, K):
-            own, cost, sizes = put(codes[rows]), put(self.costs[rows]), _sizes(block)
+            own, cost, sizes = own_classes[rows], costs[rows], _sizes(block)
             reach = xp.amax(sizes @ weight_sizes + bias_sizes, axis=1)
             # Scores are rounded again where the own one is taken off, and the largest.
             far = dot_error(_most_entries(block) + 8.0, reach)
-            at = put(np.arange(len(codes[rows]))), own
-            shares, loss, entropy, others = _tile(xp, block, at, cost, weights, biases)
-            losses[rows] = _from_above(on_host(loss), on_host(far), K, wide)
-            entropies[rows], fits = _from_below(on_host(entropy), on_host(others), K)
-            is_feasible &= fits
+            shares, *each = _tile(xp, block, own, cost, weights, biases, share)
+            per_row.append((*each, far))
             if centre is not None:
                 block = block - centre
                 sizes = abs(block)
-            found = _sums(xp, block, sizes, own, cost, shares, sizes_of(shares), wide)
+            found = _sums(xp, block, sizes, own, cost, shares, sizes_of(shares))
             sums = [a + b for a, b in zip(sums, found, strict=True)] if sums else found
-        if not is_feasible:
-            sums[0] = Enclosure.around(sums[0].middle, math.inf)
-        return SoftmaxPass(losses, entropies, *sums)
+            heights.append(block.shape[0])
+        whole = [on_host(xp.concatenate(parts)) for parts in zip(*per_row, strict=True)]
+        loss, entropy, others, far = whole
+        losses, entropies, taken = np.empty(n), np.empty(n), np.empty(n)
+        for begin in range(0, n, _ROWS_AT_A_TIME):
+            part = slice(begin, begin + _ROWS_AT_A_TIME)
+            losses[part] = _from_above(loss[part], far[part], K, wide)
+            entropies[part], taken[part] = _from_below(entropy[part], others[part], K)
+        # No product is added up more often than a block has rows and the data have blocks.
+        pulls, *rest = _enclosed(sums, n, float(max(heights) + len(heights)), wide)
+        if not (taken <= 1.0).all():
+            pulls = Enclosure.around(pulls.middle, math.inf)
+        return SoftmaxPass(losses, entropies, taken, pulls, *rest)
 
 
-def _gain(enclosed: SoftmaxPass, costs: np.ndarray) -> Enclosure:
+def gain_of(enclosed: SoftmaxPass, costs: np.ndarray) -> Enclosure:
     """Bound sum_i c_i H(q_i) from below; no entropy is below 0."""
     entropies = np.where(np.isnan(enclosed.entropies), 0.0, np.maximum(enclosed.entropies, 0.0))
     return sum_of(lambda h, c: h * c, Enclosure.exact(entropies), costs)
+
+
+class Mending(NamedTuple):
+    """What makes the sums of softmax zero: the share t of one distribution v for all rows."""
+
+    share: Enclosure
+    rest: Enclosure
+    mix: Enclosure  # t v_k
+
+    def of(self, pulls: Enclosure, members: Enclosure, rows: Enclosure) -> Enclosure:
+        """Return the pulls on columns with the sums mended."""
+        return pulls * self.rest + members * self.share - rows[:, None] * self.mix
+
+
+def mending(
+    enclosed: SoftmaxPass, codes: np.ndarray, costs: np.ndarray, wide: float
+) -> Mending | None:
+    """Return how the sums of softmax are mended; None where they cannot be."""
+    K, excess = len(enclosed.excess.low), enclosed.excess
+    # Numbers of two bytes are sorted by counting.
+    order = np.argsort(codes.astype(np.uint16) if K < 1 << 16 else codes, kind="stable")
+    by_class = np.split(costs[order], np.bincount(codes, minlength=K).cumsum()[:-1])
+    masses = Enclosure.stacked([Enclosure.exact(own).sum() for own in by_class])  # N_k
+    if not (excess.is_finite and (masses.low > 0.0).all()):
+        return None
+    # t N_k + (1 - t) r_k >= 0 for every k, whatever r_k is within its enclosure.
+    lacking = (-excess).at_least(0.0)
+    shares = lacking / (masses + lacking)
+    share = Enclosure.exact(min(1.0, float(shares.high.max())))
+    if wide != 1.0:
+        # Sums added up otherwise may be known better, and be mended by a smaller share.
+        share = Enclosure(np.minimum(share.low, max(0.0, float(shares.low.max()))), share.high)
+    rest = 1.0 - share
+    return Mending(share, rest, (masses * share + excess * rest) / masses.sum())
 
 
 def _mended_dual(
@@ -161,29 +207,15 @@ def _mended_dual(
     box: np.ndarray | None = None,
 ) -> Enclosure:
     """Enclose the dual objective of softmax with its sums mended."""
-    K, excess = len(enclosed.excess.low), enclosed.excess
-    masses = Enclosure.stacked([Enclosure.exact(costs[codes == k]).sum() for k in range(K)])  # N_k
-    if not (excess.is_finite and (masses.low > 0.0).all()):
+    mended = mending(enclosed, codes, costs, wide)
+    if mended is None:
         return NOTHING
-    # t N_k + (1 - t) r_k >= 0 for every k, whatever r_k is within its enclosure.
-    lacking = (-excess).at_least(0.0)
-    shares = lacking / (masses + lacking)
-    share = Enclosure.exact(min(1.0, float(shares.high.max())))
-    if wide != 1.0:
-        # Sums added up otherwise may be known better, and be mended by a smaller share.
-        share = Enclosure(np.minimum(share.low, max(0.0, float(shares.low.max()))), share.high)
-    rest = 1.0 - share
-    mix = (masses * share + excess * rest) / masses.sum()  # t v_k
-
-    def mended(pulls: Enclosure, members: Enclosure, rows: Enclosure) -> Enclosure:
-        return pulls * rest + members * share - rows[:, None] * mix
-
     sums = enclosed.pulls, enclosed.members, enclosed.all_rows
     if box is None:
-        spent = sum_of(lambda *parts: mended(*parts).square(), *sums).halved()
+        spent = sum_of(lambda *parts: mended.of(*parts).square(), *sums).halved()
     else:
-        spent = _spent(mended(*sums), box)
-    return _gain(enclosed, costs) * rest - spent
+        spent = _spent(mended.of(*sums), box)
+    return gain_of(enclosed, costs) * mended.rest - spent
 
 
 def _spent(pulls: Enclosure, box: np.ndarray | None) -> Enclosure:
@@ -193,9 +225,11 @@ def _spent(pulls: Enclosure, box: np.ndarray | None) -> Enclosure:
     return (pulls.size() * box).sum() if np.isfinite(box).all() else Enclosure.exact(math.inf)
 
 
-def _tile(xp: Any, block: Any, own: Any, cost: Any, W: Any, bias: Any) -> tuple[Any, Any, Any, Any]:
+def _tile(
+    xp: Any, block: Any, own: Any, cost: Any, W: Any, bias: Any, share: float
+) -> tuple[Any, Any, Any, Any]:
     """Return a (rows x K), and as computed: losses, entropies of the others, and their sums."""
-    K = W.shape[1]
+    K, own = W.shape[1], _places(xp, own)
     scores = block @ W
     scores += bias
     scores -= scores[own][:, None]
@@ -208,7 +242,7 @@ def _tile(xp: Any, block: Any, own: Any, cost: Any, W: Any, bias: Any) -> tuple[
     whole = beside + xp.exp(-top)
     loss = xp.where(top > 0.0, top + xp.log(whole), xp.log1p(beside))
     # Divided by more than their sum, the others never take all of 1 and more.
-    parts *= (1.0 / (whole + dot_error(2.0 * K + TRUSTED_UNITS, whole)))[:, None]
+    parts *= (share / (whole + dot_error(2.0 * K + TRUSTED_UNITS, whole)))[:, None]
     others = parts.sum(axis=1)
     scores = xp.log(xp.maximum(parts, xp.full_like(parts[:1, :1], LEAST)), out=scores)
     scores *= parts  # p log p; of p = 0 it is 0
@@ -231,15 +265,15 @@ def _from_above(losses: np.ndarray, off: np.ndarray, K: int, wide: float) -> np.
     return np.where(np.isfinite(grown), grown, math.inf)
 
 
-def _from_below(entropy: np.ndarray, others: np.ndarray, K: int) -> tuple[np.ndarray, bool]:
-    """Return entropies from below, and whether no row's other classes take more than all of 1.
+def _from_below(entropy: np.ndarray, others: np.ndarray, K: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return entropies from below, and from above what the other classes of each row take.
 
     A computed entropy is a sum of K products with a logarithm; the own class has q = 1 - others.
     """
     taken = Enclosure.around(others, dot_error(float(K), others)).at_least(0.0)
     own = _own_entropy(taken.low).at_most(_own_entropy(taken.high))  # it is concave
     rest = Enclosure.around(entropy, dot_error(K + TRUSTED_UNITS, entropy))
-    return (rest + own).low, bool((taken.high <= 1.0).all())
+    return (rest + own).low, taken.high
 
 
 def _own_entropy(others: np.ndarray) -> Enclosure:
@@ -250,24 +284,36 @@ def _own_entropy(others: np.ndarray) -> Enclosure:
 
 
 def _sums(
-    xp: Any, block: Any, sizes: Any, own: Any, cost: Any, shares: Any, share_sizes: Any, wide: float
-) -> list[Enclosure]:
-    """Enclose the sums of one block: `pulls`, `excess`, `all_rows`, `members`.
+    xp: Any, block: Any, sizes: Any, own: Any, cost: Any, shares: Any, share_sizes: Any
+) -> list[Any]:
+    """Return the sums of one block as computed: pulls, excess and members, each with its size.
 
-    The share of a row's own class is a rounded sum of K terms, the others are rounded products, and
-    a centred row is rounded once. A product that vanished is as good as a least normal number.
+    A product that vanished is as good as a least normal number.
     """
-    height, rounded = float(block.shape[0]), shares.shape[1] + 3.0
-
-    def around(value: Any, size: Any, terms: float) -> Enclosure:
-        return Enclosure.around(on_host(value), wide * on_host(dot_error(terms, size)))
-
+    height = float(block.shape[0])
     pulls = block.T @ shares, sizes.T @ (share_sizes + LEAST_NORMAL)
     excess = shares.sum(axis=0), abs(shares).sum(axis=0) + height * LEAST_NORMAL
-    found = [around(*pulls, height + rounded), around(*excess, height + rounded)]
-    members, reach = _class_sums(xp, block, own, cost, shares), sizes.T @ cost
-    found.append(around(members.sum(axis=0), reach, height + rounded))
-    return [*found, around(members.T, reach[:, None], height + 1.0)]
+    return [*pulls, *excess, _class_sums(xp, block, own, cost, shares), sizes.T @ cost]
+
+
+def _enclosed(sums: list[Any], n: int, depth: float, wide: float) -> list[Enclosure]:
+    """Enclose `pulls`, `excess`, `all_rows`, `members` of n rows.
+
+    `depth` is how often a product is added up at the most. The share of a row's own class is a
+    rounded sum of K terms, the others are rounded products, and a centred row is rounded once.
+    """
+    pulls, pull_sizes, excess, excess_sizes, members, reach = map(on_host, sums)
+    rounded = len(excess) + 3.0
+
+    def around(value: Any, size: Any, rounded: float) -> Enclosure:
+        return Enclosure.around(value, wide * dot_error(depth + rounded, size + n * LEAST_NORMAL))
+
+    return [
+        around(pulls, pull_sizes, rounded),
+        around(excess, excess_sizes, rounded),
+        around(members.sum(axis=0), reach, rounded),
+        around(members.T, reach[:, None], 1.0),
+    ]
 
 
 def _class_sums(xp: Any, block: Any, own: Any, cost: Any, room: Any) -> Any:
@@ -279,8 +325,13 @@ def _class_sums(xp: Any, block: Any, own: Any, cost: Any, room: Any) -> Any:
         return np.asarray(sums.toarray() if sp.issparse(sums) else sums)
     # A product with ones in their places is many times faster there than adding row by row.
     room.zero_()
-    room[xp.arange(len(own), device=own.device), own] = cost
+    room[_places(xp, own)] = cost
     return (block.T @ room).T
+
+
+def _places(xp: Any, own: Any) -> tuple[Any, Any]:
+    """Return where each row's own class stands."""
+    return (np.arange(len(own)) if xp is np else xp.arange(len(own), device=own.device)), own
 
 
 def _sizes(block: Any) -> Any:

@@ -43,8 +43,8 @@ from separatrix.certificates.objective_bounds import (
 from separatrix.certificates.two_bounds import SLACK, WIDE, Found, require
 
 # A check goes as far as docs/certificates.md says. To find what is claimed, half the rounds do.
-_ROUNDS_TO_CHECK, _ROUNDS_TO_FIND = 4, 2
-_CLEARLY = 1e-9  # of l: what is claimed is found again by other sums
+ROUNDS_TO_CHECK, ROUNDS_TO_FIND = 4, 2
+CLEARLY = 1e-9  # of l: what is claimed is found again by other sums
 _DENSE_BLOCK, _SPARSE_BLOCK = 1 << 17, 1 << 20
 
 
@@ -80,7 +80,7 @@ class SparseGap(DualityGap):
         claim = points_only.stating(bounds.primal, bounds.dual, slack, **shown)
         if not (claim.holds and find_zeros):
             return claim
-        found = _proved_zero(claim, X, u, WIDE if slack else 1.0, _CLEARLY if slack else 0.0)
+        found = _proved_zero(claim, X, u, WIDE if slack else 1.0, CLEARLY if slack else 0.0)
         if (found & (claim.weights[1:] != 0.0)).any():  # what rounding left of them
             points["weights"] = np.where(np.append(False, found), 0.0, claim.weights)
             return cls.proved(X, sides, slack=slack, tol=tol, **points)
@@ -105,27 +105,8 @@ class SparseGap(DualityGap):
         )
         share = self.share
         require(math.isnan(share) or 0.0 <= share <= 1.0, "share must be between 0 and 1")
-        self._require_groups()
-        require(
-            getattr(zeros, "dtype", None) == np.int64
-            and zeros.ndim == 1
-            and bool((np.diff(zeros) > 0).all())
-            and (not len(zeros) or (zeros[0] >= 0 and zeros[-1] < self.n_features))
-            and not self.weights[1 + zeros].any(),
-            "zeros must number columns whose weight is 0, in their order",
-        )
-
-    def _require_groups(self) -> None:
-        groups = self.groups
-        require(
-            not groups
-            or (
-                len(groups) == self.n_features
-                and all(type(number) is int for number in groups)
-                and set(groups) == set(range(max(groups) + 1))
-            ),
-            "groups must number the group of each column, from 0 without a gap",
-        )
+        require_groups(self.groups, self.n_features)
+        require_zeros(zeros, self.n_features, self.weights[1:])
 
     def _sizes(self, values: Enclosure) -> Enclosure:
         """Enclose |v_j| of every column, or the root mean square over its group."""
@@ -208,12 +189,37 @@ def _made(shown: dict[str, Any]) -> Any:
     return lambda: {name: value() if callable(value) else value for name, value in shown.items()}
 
 
+def require_groups(groups: tuple[int, ...], width: int) -> None:
+    """Refuse what does not number the group of each column."""
+    require(
+        not groups
+        or (
+            len(groups) == width
+            and all(type(number) is int for number in groups)
+            and set(groups) == set(range(max(groups) + 1))
+        ),
+        "groups must number the group of each column, from 0 without a gap",
+    )
+
+
+def require_zeros(zeros: Any, width: int, weights: np.ndarray) -> None:
+    """Refuse what does not number columns without a weight; the last axis of weights is columns."""
+    require(
+        getattr(zeros, "dtype", None) == np.int64
+        and zeros.ndim == 1
+        and bool((np.diff(zeros) > 0).all())
+        and (not len(zeros) or (zeros[0] >= 0 and zeros[-1] < width))
+        and not weights[..., zeros].any(),
+        "zeros must number columns whose weight is 0, in their order",
+    )
+
+
 def root_means(values: Enclosure, groups: np.ndarray) -> Enclosure:
     """Enclose the roots of the means over the group of every column."""
-    return _means(values, groups).root()
+    return group_means(values, groups).root()
 
 
-def _means(values: Enclosure, numbers: np.ndarray) -> Enclosure:
+def group_means(values: Enclosure, numbers: np.ndarray) -> Enclosure:
     """Enclose the mean over the group of every column, of numbers that are not below zero."""
     counts = np.bincount(numbers)
     starts = np.append(0, np.cumsum(counts))
@@ -231,10 +237,10 @@ def _factor(loss: str, largest: float) -> float:
 def _proved_zero(claim: SparseGap, X: Any, u: Enclosure, wide: float, clearly: float) -> np.ndarray:
     """Return for which columns no dual point as good as the best has |u_j| = l."""
     gap = (Enclosure.exact(claim.primal) - claim.dual).at_least(0.0)
-    weights = _row_weights(claim, gap, _ROUNDS_TO_FIND if clearly else _ROUNDS_TO_CHECK)
-    lengths = _lengths(X, weights, bool(claim.intercept), wide)
+    weights = _row_weights(claim, gap, ROUNDS_TO_FIND if clearly else ROUNDS_TO_CHECK)
+    lengths = column_lengths(X, weights, bool(claim.intercept), wide)
     if claim.groups:
-        lengths = _means(lengths, np.array(claim.groups))
+        lengths = group_means(lengths, np.array(claim.groups))
     reach = (lengths * gap * _factor(claim.loss, 1.0)).root().high
     with np.errstate(invalid="ignore"):
         room = (claim.l1 * (1.0 - clearly) - claim._sizes(u) * claim.share).low
@@ -258,7 +264,7 @@ def _row_weights(claim: SparseGap, gap: Enclosure, rounds: int) -> np.ndarray:
     return costs
 
 
-def _lengths(X: Any, weights: np.ndarray, has_bias: bool, wide: float) -> Enclosure:
+def column_lengths(X: Any, weights: np.ndarray, has_bias: bool, wide: float) -> Enclosure:
     """Enclose from above sum_i s_i x_ij^2, about the weighted mean where b is free."""
     squares, sums = (Enclosure.exact(np.zeros(X.shape[1])) for _ in range(2))
     with np.errstate(over="ignore", invalid="ignore"):

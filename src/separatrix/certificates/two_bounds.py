@@ -94,9 +94,10 @@ class TwoBounds(Written, AboutData):
         if "n_features" not in points:
             points["n_features"] = X.shape[1]
         claim = cls(n_rows=len(sides), **points)
-        for found in claim._found(X, sides, cls._wide if slack else 1.0):
-            if _is_enough(found, tol, slack):
-                break
+        with np.errstate(all="ignore"):  # what overflows or vanishes is enclosed
+            for found in claim._found(X, sides, cls._wide if slack else 1.0):
+                if _is_enough(found, tol, slack):
+                    break
         return claim, found
 
     def stating(self, primal: Enclosure, dual: Enclosure, slack: float, /, **shown: Any) -> Self:
@@ -115,9 +116,10 @@ class TwoBounds(Written, AboutData):
         """Prove the claim again from the data; other data are refused."""
         classes, codes = np.unique(np.asarray(on_host(y)), return_inverse=True)
         X, K = self._placed(X), len(classes)
-        return self._is_about(
-            X.shape, K, lambda: sha256(data_of(X, codes, K, self.intercept))
-        ) and self._is_found_again(X, codes)
+        with np.errstate(all="ignore"):
+            return self._is_about(
+                X.shape, K, lambda: sha256(data_of(X, codes, K, self.intercept))
+            ) and self._is_found_again(X, codes)
 
     @staticmethod
     def _placed(X: Any) -> Any:

@@ -1,15 +1,14 @@
 """Duality gaps of linear models: the objective at the weights, and the dual at the multipliers.
 
 docs/certificates.md states both for two classes; for one weight vector a class (Crammer-Singer,
-softmax) they are, with u_k = sum_i a_ik x_i and r_k = sum_i a_ik:
+and in `softmax.py`) they are, with u_k = sum_i a_ik x_i and r_k = sum_i a_ik:
 
     1/2 sum_k |w_k|^2 + p/2 sum_k b_k^2 + sum_i c_i loss_i                          at most primal
     gain - 1/2 sum_k |u_k|^2 - 1/(2p) sum_k r_k^2                                   at least dual
 
-with the loss max_k (1[k != y] + z_k - z_y) and any feasible multipliers, or the loss
-log sum_k exp(z_k - z_y) and any probabilities q: a_ik = c_i (1[k = y_i] - q_ik). Hinges are
-computed in integers; of the other losses exp and log are enclosed, and quotients by costs are cut
-at 256 bits, always against the claim.
+with the loss max_k (1[k != y] + z_k - z_y) and any feasible multipliers. Hinges are computed in
+integers; of the other losses exp and log are enclosed, and quotients by costs are cut at 256 bits,
+always against the claim.
 """
 
 from __future__ import annotations
@@ -21,10 +20,10 @@ from dataclasses import replace
 from fractions import Fraction
 
 from .codec import Claim, Refused, require
-from .enclosed import BITS, exp, log, log1p_exp
+from .enclosed import BITS, log, log1p_exp
 from .exact import Data, Shares, distinct, integer_vectors, integers, ratio, square
 
-_QUOTIENT = 256
+QUOTIENT = 256
 REACH = 1000  # without a penalty on w, the bound speaks of weights up to so many times as large
 
 
@@ -159,9 +158,9 @@ def _in_a_box(data: Data, claim: Claim, shares: Shares, unit: int) -> Fraction:
     weights, exponent = integers(claim.weights)
     for j, value in u.items():
         if value:  # then some a |x_j| is not zero
-            typical = -((-total << (_QUOTIENT - exponent)) // sizes[j])
-            lost += abs(value) * ((abs(weights[1 + j]) << _QUOTIENT) + typical)
-    return REACH * ratio(lost, unit + data.exponent + exponent - _QUOTIENT)
+            typical = -((-total << (QUOTIENT - exponent)) // sizes[j])
+            lost += abs(value) * ((abs(weights[1 + j]) << QUOTIENT) + typical)
+    return REACH * ratio(lost, unit + data.exponent + exponent - QUOTIENT)
 
 
 def gain_of(loss: str, used: list[tuple[float, float]], total: Fraction) -> Fraction:
@@ -176,8 +175,8 @@ def gain_of(loss: str, used: list[tuple[float, float]], total: Fraction) -> Frac
         spent = 0
         for c, s in squares.items():
             top, bottom = c.as_integer_ratio()
-            spent -= (-s * bottom << _QUOTIENT) // (4 * top)
-        return total - ratio(spent, 2 * unit - _QUOTIENT)
+            spent -= (-s * bottom << QUOTIENT) // (4 * top)
+        return total - ratio(spent, 2 * unit - QUOTIENT)
     flat, unit = integers(v for pair in used for v in pair)
     pairs = zip(flat[::2], flat[1::2], strict=True)
     return ratio(sum(surprise(a, c) + surprise(c - a, c) for a, c in pairs), unit - BITS)
@@ -272,104 +271,3 @@ def class_shares(data: Data, claim: Claim, costs: list[float]) -> tuple[list[Sha
             raise Refused(f"the multipliers of row {row} exceed its cost")
         shares[data.codes[row]].append((row, total))
     return shares, unit
-
-
-def check_softmax_gap(data: Data, claim: Claim, intercept: bool) -> str:
-    """Claim: the least objective of the multinomial model lies between dual and primal.
-
-    The dual point is the softmax of the weights, in fixed point; the own class gets the rest to 1.
-    """
-    model = Model(data, claim, claim.weights, intercept)
-    require(model.ridge in (0, 1), "ridge must be 0 or 1")
-    rows = [
-        (row, c, code, scores[code] - max(scores), _parts(scores, model.unit))
-        for row, (c, code, scores) in enumerate(model.scores())
-        if c
-    ]
-    # Where all rows are nearly certain, what others get is small, and is counted in smaller units.
-    bits = min(s for *_, code, _, parts in rows for k, (_, _, s) in enumerate(parts) if k != code)
-    one, losses, gain = 1 << bits, 0, 0
-    shares: list[Shares] = [[] for _ in range(data.n_classes)]
-    for row, c, code, below, parts in rows:
-        others = [(high << bits >> s) + 1 for _, high, s in parts]
-        q = [(max(0, low) << 2 * bits >> s) // sum(others) for low, _, s in parts]
-        q[code] = 0
-        q[code] = one - sum(q)
-        gain += c * sum(surprise(p, one) for p in q)
-        if below == 0:  # the own class is on top: ln(1 + t), t at least what the others have
-            others[code] = one
-        losses += c * (-((below << bits) >> -model.unit) + _log_above(sum(others), one, bits))
-        for k, p in enumerate(q):
-            shares[k].append((row, c * ((one if k == code else 0) - p)))
-    unit = model.cost_unit - bits
-    primal, entropy = model.norm() + ratio(losses, unit), ratio(gain, unit - BITS)
-    if model.penalty == 0:
-        dual = _mended(model, shares, entropy, bits)
-    else:
-        sums = [data.combination(each) for each in shares]
-        lost = _spent(model, sums, unit + data.exponent)
-        dual = entropy - lost - model.unbalanced(shares, unit)
-    reach = "" if model.ridge else f" up to {REACH} times as steep"
-    return between(claim, primal, max(dual, Fraction(0)), model.what + reach)
-
-
-def _spent(model: Model, sums: list[dict[int, int]], unit: int) -> Fraction:
-    """Return 1/2 sum_k |u_k|^2; without a ridge sum_jk |u_jk| B_jk.
-
-    B_jk = 1000 (|w_jk| + sum c / sum c |x_j|), and u is in such units.
-    """
-    if model.ridge:
-        return ratio(sum(square(u.values()) for u in sums), 2 * unit) / 2
-    data, sizes = model.data, Counter[int]()
-    for c, (columns, entries) in zip(model.costs, data.whole, strict=True):
-        for j, x in zip(columns, entries, strict=True):
-            sizes[j] += c * abs(x)
-    total, lost = sum(model.costs) << -data.exponent, 0
-    for w, u in zip(model.weights, sums, strict=True):
-        for j, value in u.items():
-            if value:  # then some c |x_j| is not zero
-                typical = -((-total << (_QUOTIENT - model.exponent)) // sizes[j])
-                lost += abs(value) * ((abs(w[1 + j]) << _QUOTIENT) + typical)
-    return REACH * ratio(lost, unit + model.exponent - _QUOTIENT)
-
-
-def _parts(scores: list[int], unit: int) -> list[tuple[int, int, int]]:
-    """Return exp(score - highest score), enclosed."""
-    top = max(scores)
-    return [exp((score - top << BITS) >> -unit) for score in scores]
-
-
-def _log_above(total: int, one: int, bits: int) -> int:
-    """Return at least ln(total / one) in units of ``2**-bits``; the total is at least one."""
-    if (total - one) << 64 < one:
-        return total - one  # ln(1 + t) <= t
-    return (log(total, one)[1] << bits >> BITS) + 1
-
-
-def _mended(model: Model, shares: list[Shares], entropy: Fraction, bits: int) -> Fraction:
-    """Return the dual where a share t of every row's probabilities goes to one distribution v.
-
-    t v_k M = t N_k + (1 - t) r_k >= 0 makes every r_k zero; N_k are sums of costs, M is their sum.
-    Entropy is concave, so (1 - t) of it is left, and M u'_k = M ((1 - t) u_k + t S_k) - t v_k M S.
-    """
-    data, K, one = model.data, model.data.n_classes, 1 << bits
-    members: list[Shares] = [[] for _ in range(K)]
-    for row, (c, code) in enumerate(zip(model.costs, data.codes, strict=True)):
-        members[code].append((row, c << bits))
-    masses = [sum(share for _, share in each) for each in members]
-    balances = [sum(share for _, share in each) for each in shares]
-    require(all(masses), "a class has no row of a cost above zero")
-    lacking = [(-r << bits) // (n - r) for r, n in zip(balances, masses, strict=True)]
-    t = 1 + max(0, *lacking) if any(balances) else 0
-    mass = sum(masses)
-    mixes = [t * n + (one - t) * r for r, n in zip(balances, masses, strict=True)]
-    everything = data.combination([pair for each in members for pair in each])
-    sums: list[dict[int, int]] = []
-    for k in range(K):
-        u, own = data.combination(shares[k]), data.combination(members[k])
-        sums.append({})
-        for j, all_rows in everything.items():
-            mine = (one - t) * u.get(j, 0) + t * own.get(j, 0)
-            sums[k][j] = mass * mine - mixes[k] * all_rows
-    lost = _spent(model, sums, model.cost_unit - 2 * bits + data.exponent)
-    return (1 - ratio(t, -bits)) * entropy - lost / mass ** (2 if model.ridge else 1)

@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from . import codec, errors, gaps, inference, kernels, separation, sparse, squares
+from . import (
+    codec,
+    errors,
+    gaps,
+    inference,
+    kernels,
+    separation,
+    softmax,
+    sparse,
+    sparse_softmax,
+    squares,
+)
 from .codec import Claim, Reader, Refused, refusing, require, same_label
 from .exact import Data
 
@@ -83,7 +94,15 @@ CLAIMS = {
     "multiclass-gap": _kind(
         gaps.check_multiclass_gap, "costs bias_penalty weights primal dual rows rivals multipliers"
     ),
-    "softmax-gap": _kind(gaps.check_softmax_gap, "costs bias_penalty ridge? weights primal dual"),
+    "softmax-gap": _kind(
+        softmax.check_softmax_gap, "costs bias_penalty ridge? weights primal dual"
+    ),
+    "sparse-softmax-gap": _kind(
+        sparse_softmax.check_sparse_softmax_gap,
+        "costs l1 ridge weights share zeros groups? primal dual",
+        zeros=COUNTS,
+        groups=COUNTS,
+    ),
     "kernel-gap": _kind(
         kernels.check_kernel_gap,
         "kernel positive negative costs bias rows multipliers curved smallest primal dual "

@@ -22,9 +22,9 @@ from .enclosed import BITS
 from .exact import Data, integers, ratio
 from .gaps import Model, between, gain_of, named_multipliers, primal_of, surprise
 
-_ROUNDS = 4
-_FINE = 128  # bits of a fraction
-_ONE = 1 << _FINE
+ROUNDS = 4
+FINE = 128  # bits of a fraction
+ONE = 1 << FINE
 
 
 def check_sparse_gap(data: Data, claim: Claim, intercept: bool) -> str:
@@ -37,7 +37,7 @@ def check_sparse_gap(data: Data, claim: Claim, intercept: bool) -> str:
     signs = [1 if code == claim.positive else -1 for code in data.codes]
     model = Model(data, claim, [claim.weights], intercept)
     require(not model.is_hard, "costs must be finite here")
-    groups = _groups(claim, data.n_features)
+    groups = groups_of(claim, data.n_features)
     primal = primal_of(model, signs) + Fraction(claim.l1) * _lasso(model, groups)
     u, dual = _dual(model, signs, groups)
     said = between(claim, primal, dual, "hyperplane")
@@ -46,7 +46,7 @@ def check_sparse_gap(data: Data, claim: Claim, intercept: bool) -> str:
     return f"{said}; {count} of {data.n_features} columns are zero in every optimal one"
 
 
-def _groups(claim: Claim, width: int) -> list[list[int]]:
+def groups_of(claim: Claim, width: int) -> list[list[int]]:
     """Return the columns of each group, every column alone where there are none."""
     if claim.groups is None:
         return [[j] for j in range(width)]
@@ -65,15 +65,15 @@ def _lasso(model: Model, groups: list[list[int]]) -> Fraction:
     if model.claim.groups is None:
         return ratio(sum(map(abs, w)), model.exponent)
     squares = (len(group) * sum(w[j] * w[j] for j in group) for group in groups)
-    return sum((_root(ratio(square, 2 * model.exponent), 1) for square in squares), Fraction(0))
+    return sum((root(ratio(square, 2 * model.exponent), 1) for square in squares), Fraction(0))
 
 
-def _root(value: Fraction, up: int) -> Fraction:
+def root(value: Fraction, up: int) -> Fraction:
     """Return the square root, to 128 bits, rounded down; rounded up where `up` is 1."""
     if not value:
         return Fraction(0)
     size = value.numerator.bit_length() - value.denominator.bit_length()
-    k = max(0, _FINE - size // 2)
+    k = max(0, FINE - size // 2)
     return Fraction(math.isqrt((value.numerator << 2 * k) // value.denominator) + up, 1 << k)
 
 
@@ -96,7 +96,7 @@ def _dual(
         if square > bound:
             require(claim.ridge, "a sum of a column exceeds l1, and there is no ridge")
             # (|u_g| - l sqrt(p))^2, from a root that is rounded down
-            lost += square + bound - 2 * _root(square * bound, 0)
+            lost += square + bound - 2 * root(square * bound, 0)
     lost = lost / (2 * Fraction(claim.ridge)) if lost else lost
     used = [(a, model.limits[row]) for row, a in named if a]
     return u, _gain(claim.loss, used, ratio(sum(whole), unit), share) - lost
@@ -121,34 +121,55 @@ def _gain(loss: str, used: list[tuple[float, float]], total: Fraction, share: Fr
 
 def _require_zeros(model: Model, u: dict[int, Fraction], groups: list[list[int]]) -> None:
     """Refuse a column that the sphere around the dual point does not prove zero."""
-    claim, data = model.claim, model.data
-    zeros = claim.zeros
-    good = all(a < b for a, b in pairwise(zeros))
-    if not (good and all(j < data.n_features for j in zeros)):
+    claim = model.claim
+    require_numbers(claim.zeros, model.data.n_features, [claim.weights])
+    gap = Fraction(claim.primal) - Fraction(claim.dual)
+    factor = 4 if claim.loss == "squared_hinge" else 2
+    lengths = lengths_about_means(model, _row_weights(model, gap), listed_of(claim.zeros, groups))
+    for group, length in lengths:
+        bound = len(group) * Fraction(claim.l1) ** 2
+        require_inside(group, _squares(u, group), factor * gap * length, bound)
+
+
+def require_numbers(zeros: list[int], width: int, vectors: list[list[float]]) -> None:
+    """Refuse what are no columns in their order, or have a weight."""
+    if not (all(a < b for a, b in pairwise(zeros)) and all(j < width for j in zeros)):
         raise Refused("zeros must number columns of the data, in their order")
-    if any(claim.weights[1 + j] for j in zeros):
+    if any(weights[1 + j] for weights in vectors for j in zeros):
         raise Refused("a column that is claimed to be zero has a weight")
-    gap, l1 = Fraction(claim.primal) - Fraction(claim.dual), Fraction(claim.l1)
-    weights, unit = _row_weights(model, gap)
-    concerned = [group for group in groups if not set(zeros).isdisjoint(group)]
-    total, listed = sum(weights), {j for group in concerned for j in group}
+
+
+def listed_of(zeros: list[int], groups: list[list[int]]) -> list[list[int]]:
+    """Return the groups with a column that is claimed to be zero."""
+    return [group for group in groups if not set(zeros).isdisjoint(group)]
+
+
+def lengths_about_means(
+    model: Model, row_weights: tuple[list[int], int], groups: list[list[int]]
+) -> list[tuple[list[int], Fraction]]:
+    """Return the sums of s_i x_ij^2 over each group, about the means where b is free."""
+    (weights, unit), data = row_weights, model.data
+    total, listed = sum(weights), {j for group in groups for j in group}
     squares, sums = dict.fromkeys(listed, 0), dict.fromkeys(listed, 0)
     for s, (columns, entries) in zip(weights, data.whole, strict=True):
         for j, x in zip(columns, entries, strict=True):
             if j in listed:
                 sums[j] += s * x
                 squares[j] += s * x * x
-    factor = 4 if claim.loss == "squared_hinge" else 2
-    for group in concerned:
+    found = []
+    for group in groups:
         length = Fraction(sum(squares[j] for j in group))
         if model.intercept:
             length -= Fraction(sum(sums[j] * sums[j] for j in group), total)
-        reach = factor * gap * length * ratio(1, unit + 2 * data.exponent)
-        near, bound = _squares(u, group), len(group) * l1 * l1
-        # sqrt(near) + sqrt(reach) < sqrt(bound)
-        left = bound - near - reach
-        if not (left > 0 and left * left > 4 * near * reach):
-            raise Refused(f"column {group[0]} is not proved to be zero")
+        found.append((group, length * ratio(1, unit + 2 * data.exponent)))
+    return found
+
+
+def require_inside(group: list[int], near: Fraction, reach: Fraction, bound: Fraction) -> None:
+    """Refuse unless sqrt(near) + sqrt(reach) < sqrt(bound)."""
+    left = bound - near - reach
+    if not (left > 0 and left * left > 4 * near * reach):
+        raise Refused(f"column {group[0]} is not proved to be zero")
 
 
 def _row_weights(model: Model, gap: Fraction) -> tuple[list[int], int]:
@@ -164,16 +185,16 @@ def _row_weights(model: Model, gap: Fraction) -> tuple[list[int], int]:
             continue
         cost = Fraction(limit)
         p = share * Fraction(multipliers.get(row, 0.0)) / cost
-        double = min(math.ceil(2 * gap / cost * _ONE), 4 * _ONE)
-        weights.append(c * _largest(math.floor(p * _ONE), double))
-    return weights, model.cost_unit - _FINE
+        double = min(math.ceil(2 * gap / cost * ONE), 4 * ONE)
+        weights.append(c * _largest(math.floor(p * ONE), double))
+    return weights, model.cost_unit - FINE
 
 
 def _largest(p: int, double: int) -> int:
-    """Return at least p (1 - p) anywhere the best point can be, in units of ``2**-_FINE``."""
-    largest = _ONE >> 2
-    for _ in range(_ROUNDS):
+    """Return at least p (1 - p) anywhere the best point can be, in units of ``2**-FINE``."""
+    largest = ONE >> 2
+    for _ in range(ROUNDS):
         away = math.isqrt(double * largest) + 1
-        near = min(max(_ONE >> 1, p - away), p + 1 + away)
-        largest = min(largest, -(near * (near - _ONE) >> _FINE))
+        near = min(max(ONE >> 1, p - away), p + 1 + away)
+        largest = min(largest, -(near * (near - ONE) >> FINE))
     return max(largest, 0)

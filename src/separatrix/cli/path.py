@@ -75,7 +75,7 @@ def path(
         features = FixedFeatures.STANDARD
     in_folds = features is not FixedFeatures.RAW
     if in_folds:
-        _refuse_with_features(scoring, max_seconds, device, l1, column_groups)
+        _refuse_with_features(scoring, max_seconds, device, column_groups)
     if l1:
         loss = fitting.loss_of_sparse(loss)
     table, grouped = _read(source, groups)
@@ -156,14 +156,15 @@ def _chooser(loss: Loss, Cs: Any, settings: dict[str, Any], is_plain: bool) -> A
 
 def _draw_coefficients(machine: Any, table: Table, loss: Loss, out: Path) -> None:
     """Draw the weights of all rows against C, the columns by name."""
+    from separatrix.core.sparse import ratio_of
     from separatrix.plots.coefficient_paths import save_coefficient_paths
     from separatrix.selection.logistic_regression_path import LogisticRegressionPath
 
-    if loss is not Loss.LOGISTIC or len(machine.classes_) != 2:
-        raise typer.BadParameter("--coefficients is for two classes and the logistic loss.")
+    if loss is not Loss.LOGISTIC:
+        raise typer.BadParameter("--coefficients is for the logistic loss.")
     kept = ("tol", "class_weight", "groups")
     settings = {name: getattr(machine, name) for name in kept}
-    found = LogisticRegressionPath(machine.path_["C"], machine.l1_ratio_, **settings)
+    found = LogisticRegressionPath(machine.path_["C"], ratio_of(machine), **settings)
     found.fit(table.X, table.y)
     if len(table.feature_names) == len(found.names_):
         found.names_ = list(map(str, table.feature_names))
@@ -174,7 +175,6 @@ def _refuse_with_features(
     scoring: str | None,
     max_seconds: float | None,
     device: str,
-    l1: float | None,
     column_groups: str | None,
 ) -> None:
     """Refuse what a path in features of each fold does not have."""
@@ -182,7 +182,6 @@ def _refuse_with_features(
         "--scoring": scoring is not None,
         "--max-seconds": max_seconds is not None,
         "--device": device != "cpu",
-        "--l1": bool(l1),
         "--column-groups": column_groups is not None,
     }
     if names := [name for name, is_given in given.items() if is_given]:
@@ -215,7 +214,8 @@ def _fitted_in_folds(
         seed=seed, workers=settings["n_jobs"] or cores(), class_weight=weight, Cs=Cs,
         rule=settings["rule"], progress=lambda what, done, total: tick(done, total, what),
     )  # fmt: skip
-    found = search.compare(Candidate(features.value, loss.value), rows)
+    ratio = settings.get("l1_ratios", [0.0])[0]
+    found = search.compare(Candidate(features.value, loss.value, ratio), rows)
     X = raw.learn(features.value, rows, codes).X
     common = {"tol": settings["tol"], "class_weight": weight, "random_state": seed}
     model = fitted_on(found, X, table.y, codes, device="cpu", **common)

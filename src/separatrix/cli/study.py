@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from separatrix.report.facts import Facts
 
 _INTERRUPTED = 130
+_NAMED = 5  # features
 
 
 class Features(StrEnum):
@@ -72,6 +73,7 @@ def study(
     ] = Path("study"),
     positive: reading.Positive = None,
     loss: fitting.ChosenLoss = None,
+    l1: fitting.L1Ratio = None,
     features: Annotated[
         Features,
         typer.Option(help="Columns or words as they are, or what they become; auto tries."),
@@ -152,8 +154,11 @@ def study(
     """Read, seal a test set, judge, choose C, fit, prove, test once, and write a report."""
     from separatrix.report.study import Settings
 
+    if l1:
+        loss = fitting.loss_of_sparse(loss)
     settings = Settings(
         loss="auto" if loss is None else loss.value,
+        l1=l1,
         features=features.value,
         scale=fitting.standard_only(scale),
         lift=None if lift is None else lift.value,
@@ -238,6 +243,7 @@ def _lines(facts: Facts, notes: Sequence[str], out: Path) -> list[str]:
         *_tried(facts),
         f"path: {facts.path.reason}",
         f"model: {machine.name}, C = {machine.C:.4g}; {machine.proof}",
+        *_no_part(facts),
         *_threshold_lines(facts),
         *_tested(test),
     ]
@@ -262,7 +268,7 @@ def _tried(facts: Facts) -> list[str]:
         value = each.error if each.score is None else each.score
         order = -value if scoring is not None and scoring.larger_is_better else value
         figure = f"{100 * value:.2f} %" if by_error else f"{value:.4f}"
-        name = f"{each.features} {each.loss.replace('_', ' ')} {figure}"
+        name = f"{each.features} {each.model.replace(',', '')} {figure}"
         parts.append((order, name + (" (chosen)" if each.chosen else "")))
     said = [name for _, name in sorted(parts)]
     if facts.baseline is not None and scoring is None:
@@ -272,6 +278,20 @@ def _tried(facts: Facts) -> list[str]:
     if facts.chosen_by:
         lines.append(f"chosen by: {facts.chosen_by.removeprefix('Chosen by ')}")
     return [*lines, *(f"curve: {gain}" for gain in facts.curve_gains)]
+
+
+def _no_part(facts: Facts) -> list[str]:
+    """Say which features of sparse weights are proved to play no part."""
+    lines = []
+    for group in facts.features:
+        if group.n_proved_zero is None:
+            continue
+        names = group.proved_zero[:_NAMED]
+        more = ", ..." if len(names) < group.n_proved_zero else ""
+        of = "" if len(facts.features) == 1 else f", for {group.towards}"
+        said = f"{group.n_proved_zero:,} of {group.total:,} features have the weight 0, proved{of}"
+        lines.append(f"no part: {said}: {', '.join(names)}{more}" if names else f"no part: {said}")
+    return lines
 
 
 def _threshold_lines(facts: Facts) -> list[str]:

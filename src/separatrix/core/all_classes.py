@@ -24,17 +24,23 @@ from separatrix.core.keeping import (
 )
 from separatrix.core.machine import NEARLY_FREE, SEPARATED
 from separatrix.core.proving import About, Effort, Fitted, solve_and_prove
+from separatrix.core.sparse import checked_groups, ratio_of
+from separatrix.core.sparse_classes import SparseMultinomial, as_sparse_softmax
 from separatrix.errors import DeviceError
 from separatrix.problem.crammer_singer import DirectProblem
 from separatrix.problem.device_rows import on_device
 from separatrix.problem.softmax import SoftmaxProblem
+from separatrix.problem.sparse_softmax import SparseSoftmaxProblem
 from separatrix.solvers.many_classes import crammer_singer, direct_interior_point, multinomial
 from separatrix.solvers.many_classes.class_claims import exactly_feasible
 from separatrix.solvers.many_classes.softmax_system import most_columns
 from separatrix.solvers.running.drive import NO_LIMIT, Status
 from separatrix.solvers.running.threads import one_thread
 
-__all__ = ["CrammerSinger", "Multinomial", "fit_direct", "fit_multinomial", "keep_multinomial"]
+__all__ = [
+    "CrammerSinger", "Multinomial", "fit_direct", "fit_multinomial", "keep_multinomial",
+    "softmax_method_of",
+]  # fmt: skip
 
 # The solver aims a little below the tolerance, so that the proof, which adds rounding, meets it.
 _AIM = 0.9
@@ -225,11 +231,15 @@ def fit_multinomial(machine: Any, X: Any, y: Any, sample_weight: Any) -> None:
     if on_device(X) and np.isinf(machine.C):
         raise DeviceError("C=inf is worked out on the processor: use device='cpu'.")
     posed = _posed(SoftmaxProblem, machine, X, codes, weights, "logistic")
+    if ratio := ratio_of(machine):
+        if np.isinf(machine.C):
+            raise ValueError("l1_ratio above 0 needs a finite C. Got C=inf instead. Use a large C.")
+        groups = checked_groups(getattr(machine, "groups", None), X.shape[1])
+        posed = as_sparse_softmax(posed, ratio, groups)
     problem, verdict = _answerable(posed, machine)
     first = _first_weights(machine, problem)
-    keep_multinomial(
-        machine, _solved(machine, y, problem, Multinomial, first, workers=machine._cores())
-    )
+    method = softmax_method_of(problem)
+    keep_multinomial(machine, _solved(machine, y, problem, method, first, machine._cores()))
     machine.verdict_ = verdict
     if verdict is not None and verdict.kind in SEPARATED:
         machine.status_ = Status.INFINITE
@@ -250,6 +260,11 @@ def _answerable(
     if verdict.kind in SEPARATED:
         return replace(problem, costs=NEARLY_FREE * problem.costs), verdict
     return replace(problem, ridge=0.0), verdict
+
+
+def softmax_method_of(problem: SoftmaxProblem) -> Any:
+    """Return what solves and proves a multinomial problem."""
+    return SparseMultinomial if isinstance(problem, SparseSoftmaxProblem) else Multinomial
 
 
 def keep_multinomial(machine: Any, found: Fitted) -> None:

@@ -4,12 +4,15 @@ With w = 0 the best b is known in closed form, and with it the dual point: a_i =
 S the weight of all rows, S' that of the other class, k = 1 for the logistic loss and 4 for the
 squared hinge (without b, a_i = C s_i / 2 and 2 C s_i). So u = C v, v does not depend on C, and all
 weights are zero where C max_j |v_j| <= l. Where columns have groups, the root mean square over the
-group stands in place of |v_j|.
+group stands in place of |v_j|. The multinomial model has v_jk = sum_i s_i (1[k = y_i] - p_k) x_ij,
+p_k the share of class k in the weight of all rows (without b, 1/K), and the root mean square over
+the classes.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -18,11 +21,11 @@ import numpy as np
 
 from separatrix._sparse import sparse as sp
 from separatrix.certificates.enclosed_sums import row_sums
-from separatrix.certificates.enclosure import rounded
+from separatrix.certificates.enclosure import Enclosure, rounded
 from separatrix.certificates.sparse_gap import root_means
 from separatrix.problem.exact_sums import column_sums
 
-__all__ = ["largest_cost_of_zero"]
+__all__ = ["largest_cost_of_zero", "largest_cost_of_zero_classes"]
 
 _MOST_EXACT = 2_000_000  # entries
 _FEW_WEIGHTS = 32
@@ -60,13 +63,64 @@ def largest_cost_of_zero(
     if len(near) * X.shape[0] > _MOST_EXACT:
         highest = Fraction(float(sizes.high.max(initial=0.0)))
         return rounded(Fraction(l1_ratio) / highest)[0] if highest else math.inf
-    exactly = partial(_exactly, X, signs, weights, of_plus, of_minus)
+    sums = partial(_class_sums, X, np.where(signs > 0.0, 1, 0), weights, 2)
+
+    def exactly(j: int) -> Fraction:
+        below, above = sums(j)
+        return of_plus * above - of_minus * below
+
     if groups is None:
         exact = max((abs(exactly(j)) for j in near.tolist()), default=Fraction(0))
         return rounded(Fraction(l1_ratio) / exact)[0] if exact else math.inf
+    return _by_groups(near, groups, lambda j: exactly(j) ** 2, Fraction(l1_ratio))
+
+
+def largest_cost_of_zero_classes(
+    X: Any,
+    codes: np.ndarray,
+    weights: np.ndarray,
+    n_classes: int,
+    l1_ratio: float,
+    intercept: bool,
+    groups: np.ndarray | None = None,
+) -> float:
+    """Return the largest float64 C at which all weights of the multinomial model are zero.
+
+    >>> X, codes = np.array([[1.0], [-1.0]]), np.array([1, 0])
+    >>> largest_cost_of_zero_classes(X, codes, np.ones(2), 2, 1.0, True)
+    1.0
+    """
+    masses = [_total(weights[codes == k]) for k in range(n_classes)]
+    if not all(masses):
+        return math.inf
+    parts = [m / sum(masses) if intercept else Fraction(1, n_classes) for m in masses]
+    table = [[float((k == own) - p) for k, p in enumerate(parts)] for own in range(n_classes)]
+    found = row_sums(X, weights[:, None] * np.array(table)[codes], rounded=2)
+    numbers = np.arange(X.shape[1]) if groups is None else groups
+    squares = found.square()
+    flat = Enclosure(squares.low.ravel(), squares.high.ravel())
+    sizes = root_means(flat, np.repeat(numbers, n_classes))[::n_classes]
+    near = np.flatnonzero(sizes.high >= float(sizes.low.max(initial=0.0)))
+    if len(near) * X.shape[0] > _MOST_EXACT:
+        highest = Fraction(float(sizes.high.max(initial=0.0)))
+        return rounded(Fraction(l1_ratio) / highest)[0] if highest else math.inf
+
+    def square(j: int) -> Fraction:
+        sums = _class_sums(X, codes, weights, n_classes, j)
+        whole = sum(sums, Fraction(0))
+        pulls = (own - p * whole for own, p in zip(sums, parts, strict=True))
+        return sum((pull * pull for pull in pulls), Fraction(0)) / n_classes
+
+    return _by_groups(near, numbers, square, Fraction(l1_ratio))
+
+
+def _by_groups(
+    near: np.ndarray, groups: np.ndarray, square: Callable[[int], Fraction], l1: Fraction
+) -> float:
+    """Return l over the root of the largest mean of squares over a group, rounded down."""
     members = [np.flatnonzero(groups == g).tolist() for g in np.unique(groups[near])]
-    squares = [sum((exactly(j) ** 2 for j in each), Fraction(0)) / len(each) for each in members]
-    return _over_the_root(Fraction(l1_ratio), max(squares, default=Fraction(0)))
+    squares = [sum((square(j) for j in each), Fraction(0)) / len(each) for each in members]
+    return _over_the_root(l1, max(squares, default=Fraction(0)))
 
 
 def _over_the_root(value: Fraction, square: Fraction) -> float:
@@ -80,14 +134,14 @@ def _over_the_root(value: Fraction, square: Fraction) -> float:
     return higher if math.isfinite(higher) and Fraction(higher) ** 2 <= ratio else found
 
 
-def _exactly(
-    X: Any, signs: np.ndarray, weights: np.ndarray, of_plus: Fraction, of_minus: Fraction, j: int
-) -> Fraction:
-    """Return v_j."""
+def _class_sums(
+    X: Any, codes: np.ndarray, weights: np.ndarray, n_classes: int, j: int
+) -> list[Fraction]:
+    """Return sum_i s_i x_ij over the rows of each class, exactly."""
     column = X[:, [j]].toarray() if sp.issparse(X) else X[:, [j]]
-    total = Fraction(0)
-    for factor, side in ((of_plus, signs > 0.0), (-of_minus, signs < 0.0)):
-        values, counted = column[side], weights[side]
+    found = []
+    for k in range(n_classes):
+        values, counted = column[codes == k], weights[codes == k]
         distinct = np.unique(counted)
         if len(distinct) > _FEW_WEIGHTS:
             parts = zip(counted.tolist(), values[:, 0].tolist(), strict=True)
@@ -96,8 +150,8 @@ def _exactly(
             each = (np.ascontiguousarray(values[counted == s]) for s in distinct)
             sums = (column_sums(rows, np.ones(len(rows)))[1] for rows in each)
             exact = (Fraction(s) * x for s, x in zip(distinct.tolist(), sums, strict=True))
-        total += factor * sum(exact, Fraction(0))
-    return total
+        found.append(sum(exact, Fraction(0)))
+    return found
 
 
 def _total(weights: np.ndarray) -> Fraction:

@@ -239,7 +239,7 @@ def is_multinomial(model: Any) -> bool:
     proof = getattr(model, "certificate_", None)
     if proof is None:
         return len(model.classes_) > 2
-    return bool(getattr(proof, "kind", "") == "softmax-gap")
+    return getattr(proof, "kind", "") in ("softmax-gap", "sparse-softmax-gap")
 
 
 def _without_probabilities(machine: LogisticProbabilities) -> str | None:

@@ -386,8 +386,6 @@ class LogisticRegression(Machine, models.LogisticRegression):
 
     def _fits_all_at_once(self, y: Any) -> bool:
         """Whether one multinomial model is fitted: "auto" does where the settings allow it."""
-        if self.multi_class == "auto" and ratio_of(self):
-            return False  # sparse weights are those of each class against the rest
         if self.multi_class != "auto" or self.solver not in ("auto", "newton"):
             return bool(self.multi_class == "multinomial")
         try:

@@ -308,7 +308,7 @@ def proved_gap(
     )
 
 
-def first_tolerance(problem: MachineProblem, effort: Effort) -> float:
+def first_tolerance(problem: Any, effort: Effort) -> float:
     """Return the gap to come to before a proof is first looked for."""
     if problem.X.shape[0] * problem.X.shape[1] <= _SMALL:
         # Where exactness costs next to nothing, weight 2 and two copies agree to all digits.

@@ -61,10 +61,10 @@ def refuse_with_l1(model: Any, loss: str, ratio: float) -> None:
             f"l1_ratio above 0 leaves the intercept free. Got intercept_penalty="
             f"{model.intercept_penalty!r} instead. Use intercept_penalty=0."
         )
-    if model.multi_class not in ("ovr", "ovo", "auto"):
+    if model.multi_class == "direct":
         raise ValueError(
-            f"l1_ratio above 0 fits one hyperplane at a time. Got multi_class="
-            f"{model.multi_class!r} instead. Use multi_class='ovr' or 'ovo'."
+            "l1_ratio above 0 needs a smooth loss. Got multi_class='direct' instead. "
+            "Use multi_class='ovr' or 'ovo', or LogisticRegression."
         )
     if model.solver != "auto":
         raise ValueError(

@@ -18,7 +18,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.special import expit
 
-from separatrix.infer.loops import Look, Posed, new_look
+from separatrix.infer.loops import Look, Posed, look_at, new_look
 
 METHODS = ("mle", "firth", "ridge")
 _ROWS_AT_A_TIME = 4096
@@ -35,8 +35,10 @@ class Likelihood:
     weights: np.ndarray
     offset: np.ndarray
     firth: bool = False
-    ridge: np.ndarray | None = None  # a matrix in the same basis
-    pull: np.ndarray | None = None  # and a linear term, where part of the coefficients is held
+    # The ridge is 1/2 |B theta + b|^2. Its matrix B'B would lose all digits to cancellation where
+    # theta is large and the penalised coefficients are not.
+    ridge: np.ndarray | None = None  # B
+    pull: np.ndarray | None = None  # b: zero unless part of the coefficients is held
 
     def at(
         self, theta: np.ndarray, value: float | None = None, eta: np.ndarray | None = None
@@ -65,8 +67,8 @@ class Likelihood:
     def posed(self) -> Posed:
         """The same for compiled loops."""
         d = self.Z.shape[1]
-        ridge = np.zeros((d, d)) if self.ridge is None else self.ridge
-        pull = np.zeros(d) if self.pull is None else self.pull
+        ridge = np.zeros((0, d)) if self.ridge is None else self.ridge
+        pull = np.zeros(len(ridge)) if self.pull is None else self.pull
         y, weights, offset = (
             np.ascontiguousarray(each, dtype=np.float64)
             for each in (self.y, self.weights, self.offset)
@@ -119,10 +121,15 @@ class Point:
         if self.like.firth:
             found += float(np.log(self.factor.diagonal()).sum())
         if self.like.ridge is not None:
-            found -= 0.5 * float(self.theta @ self.like.ridge @ self.theta)
-            if self.like.pull is not None:
-                found -= float(self.theta @ self.like.pull)
+            found -= 0.5 * float(self.pulled @ self.pulled)
         return found
+
+    @cached_property
+    def pulled(self) -> np.ndarray:
+        """What the ridge penalises: half the square of its length."""
+        assert self.like.ridge is not None
+        found = self.like.ridge @ self.theta
+        return found if self.like.pull is None else found + self.like.pull
 
     @cached_property
     def fisher(self) -> np.ndarray:
@@ -139,7 +146,8 @@ class Point:
     @cached_property
     def information(self) -> np.ndarray:
         """The information, and the ridge's curvature."""
-        return self.fisher if self.like.ridge is None else self.fisher + self.like.ridge
+        ridge = self.like.ridge
+        return self.fisher if ridge is None else self.fisher + ridge.T @ ridge
 
     @cached_property
     def factor(self) -> np.ndarray:
@@ -195,10 +203,15 @@ class Point:
     def score(self) -> np.ndarray:
         """The gradient."""
         found = self.like.Z.T @ self.residual
-        if self.like.ridge is None:
-            return found
-        found = found - self.like.ridge @ self.theta
-        return found if self.like.pull is None else found - self.like.pull
+        ridge = self.like.ridge
+        return found if ridge is None else found - ridge.T @ self.pulled
+
+    @cached_property
+    def look(self) -> Look:
+        """The same for compiled loops, with the exact Hessian."""
+        found = self.like.new_look()
+        look_at(self.like.posed, np.ascontiguousarray(self.theta), found)
+        return found
 
     def newton_matrix(self, exact: bool) -> np.ndarray:
         """Return the negative Hessian in whitened coordinates; inexactly, the information."""

@@ -31,11 +31,15 @@ _SLOW, _AT_LAST = 0.1, 0.03  # steps below the second should shrink to the first
 _STRONG_BEND = 1.0  # of the penalty, beyond which the information says little of the curvature
 _LITTLE_WORK = 3e4
 _BLOCK = 1024  # rows
+_LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10  # of 33 bits, and more
+_PER_LN2 = 1.0 / math.log(2.0)
+_TAYLOR = tuple(1.0 / math.factorial(n) for n in range(14))
+_ATANH = tuple(1.0 / (2 * n + 1) for n in range(16))
 _CLOSE_END, _MOST_END_STEPS, _FARTHEST_END = 1e-11, 40, 5.0
 
 
 class Posed(NamedTuple):
-    """A likelihood as arrays: the ridge is a matrix and a linear term, zero where there is none."""
+    """A likelihood as arrays; the ridge is 1/2 |ridge theta + pull|^2, of no rows for none."""
 
     Z: np.ndarray  # a line for each column: sums over rows are fast
     y: np.ndarray
@@ -64,7 +68,7 @@ class Look(NamedTuple):
     score: np.ndarray
     A: np.ndarray
     third: np.ndarray
-    facts: np.ndarray  # largest q; how much the penalty bends at most; whether A is exact
+    facts: np.ndarray  # largest q; most bend of the penalty; whether A is exact; the value
 
 
 @compiled
@@ -74,7 +78,7 @@ def new_look(n: Any, d: Any) -> Any:
     return Look(
         np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(m), np.zeros(m), np.zeros(m),
         np.zeros(m), np.zeros(m), np.zeros((d, m)), np.zeros(square), np.zeros(square), np.zeros(d),
-        np.zeros(square), np.zeros((d, d, d)), np.zeros(3),
+        np.zeros(square), np.zeros((d, d, d)), np.zeros(4),
     )  # fmt: skip
 
 
@@ -102,8 +106,8 @@ def cholesky(matrix: Any, damp: Any, L: Any) -> Any:
 def value_at(posed: Any, theta: Any, look: Any, information: Any) -> Any:
     """Return the value, NaN where there is none; keep predictor, probabilities and factor."""
     d, n = posed.Z.shape
-    information[:] = posed.ridge
-    total = 0.0
+    information[:] = 0.0
+    total = -_add_ridge(posed, theta, information)
     for begin in range(0, n, _BLOCK):
         end = min(begin + _BLOCK, n)
         eta, c = look.eta[begin:end], look.c[begin:end]
@@ -120,10 +124,6 @@ def value_at(posed: Any, theta: Any, look: Any, information: Any) -> Any:
                 own[i] = c[i] * z[i]
             for b in range(a + 1):
                 information[a, b] += _dot(own, posed.Z[b, begin:end])
-    for a in range(d):
-        total -= posed.pull[a] * theta[a]
-        for b in range(d):
-            total -= 0.5 * theta[a] * posed.ridge[a, b] * theta[b]
     damp = 0.0
     while not cholesky(information, damp, look.factor):
         if posed.firth or not math.isfinite(total):
@@ -142,6 +142,20 @@ def value_at(posed: Any, theta: Any, look: Any, information: Any) -> Any:
 
 
 @compiled
+def _add_ridge(posed: Any, theta: Any, information: Any) -> Any:
+    """Return the ridge's penalty; add its curvature."""
+    total = 0.0
+    for k in range(len(posed.pull)):
+        own = posed.ridge[k]
+        pulled = posed.pull[k] + _dot(own, theta)
+        total += 0.5 * pulled * pulled
+        for a in range(len(own)):
+            for b in range(a + 1):
+                information[a, b] += own[a] * own[b]
+    return total
+
+
+@compiled
 def _dot(one: Any, other: Any) -> Any:
     total = 0.0
     for i in range(len(one)):
@@ -153,21 +167,48 @@ def _dot(one: Any, other: Any) -> Any:
 def _losses(posed: Any, look: Any, begin: Any, end: Any) -> Any:
     """Return the losses of a stretch of rows; keep probabilities, and weights w v."""
     total = 0.0
-    for i in range(begin, end):
-        eta = look.eta[i]
-        e = math.exp(-abs(eta))
+    m = end - begin
+    powers, logs = look.skew[:m], look.bend[:m]
+    exp_and_log1p(look.eta[begin:end], powers, logs, look.both[:m])
+    for k in range(m):
+        i = begin + k
+        eta, e = look.eta[i], powers[k]
         more = 1.0 / (1.0 + e)
         less = e * more
-        loss = math.log1p(e)
-        if (eta >= 0.0) != (posed.y[i] > 0.5):
-            loss += abs(eta)
+        above = eta >= 0.0
+        loss = logs[k] if above == (posed.y[i] > 0.5) else logs[k] + abs(eta)
         total += posed.weights[i] * loss
-        if eta >= 0.0:
-            look.p[i], look.rest[i] = more, less
-        else:
-            look.p[i], look.rest[i] = less, more
+        look.p[i] = more if above else less
+        look.rest[i] = less if above else more
         look.c[i] = posed.weights[i] * more * less
     return total
+
+
+@compiled
+def exp_and_log1p(eta: Any, powers: Any, logs: Any, room: Any) -> Any:
+    """Keep e^-|eta| and log(1 + e^-|eta|), to a few units: loops of vector instructions.
+
+    e^x is 2^k times a Taylor series, log(1 + e) is 2 atanh(e / (2 + e)). Beyond 700 e^-700 is kept.
+    """
+    bits = room.view(np.int64)
+    for i in range(len(eta)):
+        x = max(-abs(eta[i]), -700.0)
+        k = math.floor(x * _PER_LN2 + 0.5)
+        r = (x - k * _LN2_HIGH) - k * _LN2_LOW
+        value = _TAYLOR[13]
+        for n in range(12, -1, -1):
+            value = value * r + _TAYLOR[n]
+        powers[i] = value
+        bits[i] = (int(k) + 1023) << 52
+    for i in range(len(eta)):
+        e = powers[i] * room[i]
+        powers[i] = e
+        s = e / (2.0 + e)
+        square = s * s
+        value = _ATANH[15]
+        for n in range(14, -1, -1):
+            value = value * square + _ATANH[n]
+        logs[i] = 2.0 * s * value
 
 
 @compiled
@@ -190,13 +231,15 @@ def slopes_at(posed: Any, theta: Any, look: Any, exact: Any) -> Any:
     d, n = posed.Z.shape
     score, A, T = look.score, look.A, look.third
     invert_lower(look.factor, look.turn)
-    score[:] = -posed.pull
+    score[:] = 0.0
     A[:] = 0.0
     T[:] = 0.0
     for a in range(d):
         A[a, a] = 1.0
-        for b in range(d):
-            score[a] -= posed.ridge[a, b] * theta[b]
+    for k in range(len(posed.pull)):
+        pulled = posed.pull[k] + _dot(posed.ridge[k], theta)
+        for a in range(d):
+            score[a] -= posed.ridge[k, a] * pulled
     exact = exact and posed.firth
     look.facts[0] = look.facts[1] = 0.0
     look.facts[2] = 1.0 if exact else 0.0
@@ -388,8 +431,10 @@ def _take_exact(posed: Any, look: Any, share: Any) -> Any:
 
 
 @compiled
-def climb(posed: Any, start: Any, held: Any, target: Any, close: Any, look: Any) -> Any:
+def climb(posed: Any, start: Any, held: Any, target: Any, usual: Any, close: Any, look: Any) -> Any:
     """Climb to a maximum, the form `held` at its target; no form: all zeros.
+
+    Where the exact Hessian does not pay, `usual` stands in for it in whitened coordinates.
 
     Return the point, its value, the length of the last step, and how many there were.
     """
@@ -404,7 +449,10 @@ def climb(posed: Any, start: Any, held: Any, target: Any, close: Any, look: Any)
     if math.isnan(value):
         return theta, value, size, steps
     while steps < MOST_STEPS:
-        slopes_at(posed, theta, look, _take_exact(posed, look, share))
+        exact = _take_exact(posed, look, share)
+        slopes_at(posed, theta, look, exact)
+        if not exact:
+            look.A[:] = usual
         step, size = newton_step(look, held)
         share = size / last if size < _AT_LAST else 0.0
         if size < close or not math.isfinite(size):
@@ -498,18 +546,51 @@ def _joint_step(look: Any, held: Any, value: Any, level: Any, side: Any) -> Any:
 
 
 @compiled
-def joint_end(posed: Any, start: Any, held: Any, level: Any, side: Any, look: Any) -> Any:
-    """Close in on level and free score together; return point, value, and whether it settled."""
+def look_at(posed: Any, theta: Any, look: Any) -> Any:
+    """Keep all numbers of a point, the exact Hessian among them; return its value."""
+    value = value_at(posed, theta, look, np.zeros((len(theta), len(theta))))
+    look.facts[3] = value
+    if not math.isnan(value):
+        slopes_at(posed, theta, look, True)
+    return value
+
+
+@compiled
+def score_test(posed: Any, theta: Any, held: Any, look: Any) -> Any:
+    """Return the score statistic of a linear form at the fit that holds it; NaN for none."""
+    value = value_at(posed, theta, look, np.zeros((len(theta), len(theta))))
+    if math.isnan(value):
+        return value
+    slopes_at(posed, theta, look, False)
+    g, c = _whitened(look.turn, look.score), _whitened(look.turn, held)
+    return _dot(g, c) ** 2 / _dot(c, c)
+
+
+@compiled
+def joint_end(
+    posed: Any, start: Any, first: Any, held: Any, level: Any, side: Any, look: Any
+) -> Any:
+    """Close in on level and free score together; return point, value, and whether it settled.
+
+    `first` are the numbers of the start, which many ends share. Where the exact Hessian does not
+    pay, the start's stands in for it: in whitened coordinates it changes slowly.
+    """
     d = len(start)
     information = np.zeros((d, d))
     theta, last, share = start.copy(), math.inf, 0.0
     look.facts[:] = 0.0
-    value = value_at(posed, theta, look, information)
-    for _ in range(_MOST_END_STEPS):
+    value = first.facts[3]
+    for count in range(_MOST_END_STEPS):
         if math.isnan(value):
             return theta, value, False
-        slopes_at(posed, theta, look, _take_exact(posed, look, share))
-        step, size = _joint_step(look, held, value, level, side)
+        if count == 0:
+            step, size = _joint_step(first, held, value, level, side)
+        else:
+            exact = _take_exact(posed, look, share)
+            slopes_at(posed, theta, look, exact)
+            if not exact:
+                look.A[:] = first.A
+            step, size = _joint_step(look, held, value, level, side)
         if not math.isfinite(size):
             return theta, value, False
         share = size / last if size < _AT_LAST else 0.0

@@ -12,8 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from separatrix.certificates.likelihood_bounds import Metric, NoProof, Rows, metric_at
 from separatrix.infer.basis import independent_columns, orthonormal
 from separatrix.infer.likelihood import Likelihood, Point
+from separatrix.infer.loops import score_test
 from separatrix.infer.newton import maximise
 from separatrix.infer.profile import End, best_held, profile_end, profile_root, shifted
 from separatrix.infer.separated import Face, face_of, runs_to
@@ -67,6 +69,7 @@ class Numbers:
     kept: np.ndarray  # columns that are not aliased
     maxima: int = 1
     face: Face | None = None
+    metric: Metric | None = None  # of the estimate, where it was made
     fitted: np.ndarray | None = None  # probabilities
     covariance: np.ndarray | None = None  # of the kept columns
     points: dict[Any, Any] = field(default_factory=dict)  # where each number was found, for proofs
@@ -82,10 +85,28 @@ def fit_numbers(design: Design, task: Task) -> Numbers:
     """Estimate, and test every coefficient."""
     with one_thread():
         kept = independent_columns(design.X)
+        if task.method == "firth":
+            return _finite(design, task, kept, None)
         face = face_of(design.X[:, kept], design.signs)
         if task.method == "mle" and face.kind in ("separable", "quasi-separable"):
             return _at_infinity(design, task, kept, face)
         return _finite(design, task, kept, face)
+
+
+def _overlap(design: Design, kept: np.ndarray, beta: np.ndarray) -> tuple[Face, Metric | None]:
+    """Decide whether the classes are separated: no, if a likelihood's maximum is proved near beta.
+
+    The proof is that of the metric, which is needed later. Else the exact decision is made.
+    """
+    X = np.ascontiguousarray(design.X[:, kept])
+    rows = Rows(X, design.y, design.weights, design.offset, np.zeros(len(kept)))
+    try:
+        metric = metric_at(rows, beta)
+    except NoProof:
+        return face_of(X, design.signs), None
+    if metric.has_maximum:
+        return Face("overlapping", np.ones(len(X), dtype=bool)), metric
+    return face_of(X, design.signs), metric
 
 
 class _Fit:
@@ -99,8 +120,7 @@ class _Fit:
             # The penalty counts as rows: the basis is good for both together.
             pull = np.eye(X.shape[1])[int(design.intercept) :] / np.sqrt(task.C)
             both, self.T = orthonormal(np.vstack([X, pull]))
-            self.Z, bent = np.ascontiguousarray(both[: len(X)]), both[len(X) :]
-            ridge = bent.T @ bent
+            self.Z, ridge = np.ascontiguousarray(both[: len(X)]), pull @ self.T
         else:
             self.Z, self.T = orthonormal(X)
         parts = (design.y[chosen], design.weights[chosen], design.offset[chosen])
@@ -118,7 +138,9 @@ class _Fit:
 def _finite(design: Design, task: Task, kept: np.ndarray, face: Face | None) -> Numbers:
     fit = _Fit(design.X[:, kept], design, None, task)
     best, several = best_maximum(fit.like)
-    point = best.point
+    point, metric = best.point, None
+    if face is None:
+        face, metric = _overlap(design, kept, fit.coefficients(point))
     out = _empty(design.X.shape[1])
     out["estimate"][kept] = fit.coefficients(point)
     covariance = covariance_of(fit.T, point, task)
@@ -130,6 +152,7 @@ def _finite(design: Design, task: Task, kept: np.ndarray, face: Face | None) -> 
         kept=kept,
         maxima=max(1, len(several)),
         face=face,
+        metric=metric,
         fitted=point.p,
         covariance=covariance,
     )
@@ -181,11 +204,15 @@ def _restricted(
     starts = [best.theta - along * float(held @ best.theta) / float(held @ along)]
     if several:
         starts += [np.zeros(len(held)), *shifted(several, held, 0.0)]
-    return best_held(fit.like, starts, held, 0.0)
+    return best_held(fit.like, starts, held, 0.0, best)
 
 
 def score_statistic(null: Point, held: np.ndarray) -> float:
     """Return the score statistic of a linear form at the fit that holds it at zero."""
+    like = null.like
+    if like.is_narrow:
+        form, theta = np.ascontiguousarray(held), np.ascontiguousarray(null.theta)
+        return float(score_test(like.posed, theta, form, like.new_look()))
     step = np.linalg.solve(null.information, np.column_stack([held, null.score]))
     along = step[:, 0] / float(held @ step[:, 0])
     # The score along the direction that leaves the free scores at zero, over its deviation.

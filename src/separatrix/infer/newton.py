@@ -81,23 +81,32 @@ def maximise(
     theta: np.ndarray,
     held: np.ndarray | None = None,
     target: float | None = None,
+    near: Point | None = None,
 ) -> Maximum:
-    """Climb from a point to a maximum; the linear form `held` keeps its value, or the target."""
+    """Climb from a point to a maximum; the linear form `held` keeps its value, or the target.
+
+    A maximum `near` says how the penalty bends.
+    """
     if held is not None and not like.firth:
         return _maximise_free(like, theta, held)
     if like.is_narrow:
-        return _compiled_climb(like, theta, held, target)
+        usual = np.eye(len(theta)) if near is None else near.look.A
+        return _compiled_climb(like, theta, held, target, usual)
     with np.errstate(all="ignore"):
         return _climb(like, theta, held)
 
 
 def _compiled_climb(
-    like: Likelihood, theta: np.ndarray, held: np.ndarray | None, target: float | None
+    like: Likelihood,
+    theta: np.ndarray,
+    held: np.ndarray | None,
+    target: float | None,
+    usual: np.ndarray,
 ) -> Maximum:
     form = np.zeros(len(theta)) if held is None else np.ascontiguousarray(held)
     start, look = np.ascontiguousarray(theta, dtype=np.float64), like.new_look()
     goal = float(form @ start) if target is None else target
-    found, value, size, steps = loops.climb(like.posed, start, form, goal, _CLOSE, look)
+    found, value, size, steps = loops.climb(like.posed, start, form, goal, usual, _CLOSE, look)
     if np.isnan(value):
         raise np.linalg.LinAlgError("the information is singular at the start")
     return Maximum(like.at(found, float(value)), float(size), int(steps), float(look.facts[0]))
@@ -129,12 +138,10 @@ def _climb(like: Likelihood, theta: np.ndarray, held: np.ndarray | None) -> Maxi
 def _maximise_free(like: Likelihood, theta: np.ndarray, held: np.ndarray) -> Maximum:
     """Climb in the directions that leave the form alone, which may be well posed on their own."""
     free = np.linalg.qr(held[:, None], mode="complete")[0][:, 1:]
-    ridge = None
-    if like.ridge is not None:
-        ridge = free.T @ like.ridge @ free
+    ridge = None if like.ridge is None else like.ridge @ free
     reduced = Likelihood(
         like.Z @ free, like.y, like.weights, like.offset + like.Z @ theta, ridge=ridge,
-        pull=None if like.ridge is None else free.T @ (like.ridge @ theta),
+        pull=None if like.ridge is None else like.at(theta).pulled,
     )  # fmt: skip
     found = maximise(reduced, np.zeros(len(held) - 1))
     point = like.at(theta + free @ found.point.theta)

@@ -65,13 +65,17 @@ def shifted(points: Sequence[np.ndarray], held: np.ndarray, t: float) -> list[np
 
 
 def best_held(
-    like: Likelihood, starts: Sequence[np.ndarray], held: np.ndarray, t: float
+    like: Likelihood,
+    starts: Sequence[np.ndarray],
+    held: np.ndarray,
+    t: float,
+    near: Point | None = None,
 ) -> Point | None:
     """Return the highest of the maxima above several starts, the form at t; None for none."""
     found = []
     for start in starts:
         try:
-            found.append(maximise(like, start, held, t).point)
+            found.append(maximise(like, start, held, t, near).point)
         except np.linalg.LinAlgError:
             continue
     return max(found, key=lambda each: each.value, default=None)
@@ -82,7 +86,7 @@ def _compiled_end(
 ) -> End | None:
     form = np.ascontiguousarray(held)
     theta, value, settled = loops.joint_end(
-        like.posed, np.ascontiguousarray(best.theta), form, level, side, like.new_look()
+        like.posed, np.ascontiguousarray(best.theta), best.look, form, level, side, like.new_look()
     )
     at = float(held @ theta)
     if not settled or abs(value - level) >= 1e-6 or side * (at - float(held @ best.theta)) <= 0.0:

@@ -27,11 +27,11 @@ def add_proof(result: Any, data: Given, design: Design, found: Numbers, task: Ta
     ridge = np.zeros(k)
     if task.method == "ridge":
         ridge[int(design.intercept) :] = 1.0 / task.C
-    X = np.ascontiguousarray(design.X[:, found.kept])
-    rows = Rows(X, design.y, design.weights, design.offset, ridge)
+    metric = found.metric
+    rows = metric.at.rows if metric is not None else _rows(design, found, ridge)
     direction = _main_direction(found, task)
     point = np.asarray(found.points.get("best", np.zeros(k)))
-    bounds = Bounds(rows, task.method, task.level, quantile_guess(task), point, direction)
+    bounds = Bounds(rows, task.method, task.level, quantile_guess(task), point, direction, metric)
     with one_thread():
         listed = _coefficients(bounds, found, task)
     _keep(result, found, task, listed)
@@ -62,6 +62,11 @@ def add_proof(result: Any, data: Given, design: Design, found: Numbers, task: Ta
         maximum=result.proof,
         coefficients=tuple(listed),
     )
+
+
+def _rows(design: Design, found: Numbers, ridge: np.ndarray) -> Rows:
+    X = np.ascontiguousarray(design.X[:, found.kept])
+    return Rows(X, design.y, design.weights, design.offset, ridge)
 
 
 def quantile_guess(task: Task) -> float:
@@ -180,6 +185,20 @@ def _moved_inside(table: dict[str, np.ndarray], bounds: Any) -> None:
             table[name] = np.where(close, inside, table[name])
 
 
+def _enclose_wald(out: dict[str, tuple[np.ndarray, np.ndarray]], task: Task) -> None:
+    """Enclose Wald's intervals and p-values where estimate and error are enclosed."""
+    both = np.flatnonzero(~np.isnan(out["estimate"][0] + out["std_error"][0]))
+    one, error = (
+        Enclosure(*(end[both] for end in out[name])) for name in ("estimate", "std_error")
+    )
+    off = Enclosure(*map(np.float64, quantile(task.level, quantile_guess(task)))).root() * error
+    for name, ends in (("wald_lower", one - off), ("wald_upper", one + off)):
+        out[name][0][both], out[name][1][both] = ends.low, ends.high
+    ratio = (one / error).square()
+    for j, low, high in zip(both, ratio.low.tolist(), ratio.high.tolist(), strict=True):
+        out["p_wald"][0][j], out["p_wald"][1][j] = tails(low, high)
+
+
 def _keep(result: Any, found: Numbers, task: Task, listed: list[Coefficient]) -> None:
     """Put the bounds on the result, beside the numbers; Wald's follow from them."""
     width = len(result.names)
@@ -191,7 +210,6 @@ def _keep(result: Any, found: Numbers, task: Task, listed: list[Coefficient]) ->
         if pair:
             out[name][0][j], out[name][1][j] = pair
 
-    z = Enclosure(*map(np.float64, quantile(task.level, quantile_guess(task)))).root()
     for j, each in zip(found.kept, listed, strict=True):
         for name in ("estimate", "std_error", "lower", "upper", "lr"):
             put(name, j, getattr(each, name))
@@ -202,14 +220,7 @@ def _keep(result: Any, found: Numbers, task: Task, listed: list[Coefficient]) ->
         ):
             if runs:
                 put(name, j, (value, value))
-        if each.estimate and each.std_error:
-            one = Enclosure(*map(np.float64, each.estimate))
-            error = Enclosure(*map(np.float64, each.std_error))
-            below, above = one - z * error, one + z * error
-            put("wald_lower", j, (float(below.low), float(below.high)))
-            put("wald_upper", j, (float(above.low), float(above.high)))
-            ratio = (one / error).square()
-            put("p_wald", j, tails(float(ratio.low), float(ratio.high)))
+    _enclose_wald(out, task)
     profile = task.intervals == "profile"
     out["p_value"] = out["p_lr" if profile else "p_wald"]
     if not profile:

@@ -29,9 +29,12 @@ def draw_coefficient_paths(
     """Draw two panels on an empty figure: weights against C, and how many are not zero.
 
     The columns whose weights become largest are named, up to `names` of them; the rest are grey.
+    Of several classes the length of a column's weights is drawn.
     """
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=[2.6, 1.0])
     coefs, Cs = found.coefs_, found.Cs_
+    has_classes = coefs.ndim == 3
+    coefs = np.linalg.norm(coefs, axis=1) if has_classes else coefs
     largest = abs(coefs).max(axis=0, initial=0.0)
     order = [int(j) for j in np.argsort(-largest, kind="stable") if largest[j] > 0.0]
     for j in order[names:]:
@@ -42,7 +45,7 @@ def draw_coefficient_paths(
         label = plain(found.names_[j])
         above.plot(Cs, coefs[:, j], color=colour, linestyle=line, linewidth=1.6, label=label)
     above.axhline(0.0, color=SOFT, linewidth=0.8)
-    above.set_ylabel("weight")
+    above.set_ylabel("length of the weights of all classes" if has_classes else "weight")
     above.set_title(f"Sparse weights: {len(order):,} of {coefs.shape[1]:,} columns come in")
     if order:
         above.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))

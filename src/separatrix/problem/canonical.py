@@ -14,6 +14,7 @@ import hashlib
 import weakref
 from collections import UserString
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -164,24 +165,38 @@ def _stretches(X: Any) -> Iterable[Any]:
 
 def _counts(block: Any) -> np.ndarray:
     """Return how many entries each row has."""
-    return np.diff(block.indptr) if sp.issparse(block) else np.count_nonzero(block, axis=1)
+    if sp.issparse(block):
+        return np.diff(block.indptr)
+    full = bool(block.all())
+    return np.full(*block.shape) if full else np.count_nonzero(block, axis=1)
 
 
 def _columns(block: Any) -> np.ndarray:
     """Return the columns of the entries, row by row."""
     if sp.issparse(block):
         return np.asarray(block.indices)
-    rows, d = block.shape
-    everywhere = np.tile(np.arange(d), rows)
-    return everywhere if block.all() else everywhere[np.ravel(block) != 0.0]
+    columns = _columns_of_all(*block.shape)
+    places = _entries(block)
+    return columns if places is None else columns[places]
 
 
 def _values(block: Any) -> np.ndarray:
     """Return the entries, row by row."""
     if sp.issparse(block):
         return np.asarray(block.data)
-    flat = np.ravel(block)
-    return flat if block.all() else flat[flat != 0.0]
+    flat, places = np.ravel(block), _entries(block)
+    return flat if places is None else flat[places]
+
+
+def _entries(block: np.ndarray) -> np.ndarray | None:
+    """Return where numbers other than zero stand, row by row; None where all are."""
+    return None if block.all() else np.flatnonzero(np.ravel(block) != 0.0)
+
+
+@lru_cache(maxsize=4)
+def _columns_of_all(rows: int, d: int) -> np.ndarray:
+    """Return the columns of all numbers of so many rows."""
+    return np.tile(np.arange(d), rows)
 
 
 def row_of(X: Any, number: int) -> Row:
@@ -227,9 +242,13 @@ def sha256_of_squares(X: Any, T: np.ndarray, s: np.ndarray) -> str:
     digest = hashlib.sha256(b"separatrix-least-squares-1\n")
     digest.update(np.array([*X.shape, T.shape[1]], dtype="<i8").tobytes())
     for begin in range(0, X.shape[0], _ROWS_AT_A_TIME):
-        piece = canonical_rows(X[begin : begin + _ROWS_AT_A_TIME])
-        for part, form in ((piece.indptr, "<i8"), (piece.indices, "<i8"), (piece.data, "<f8")):
-            digest.update(np.ascontiguousarray(part, dtype=form).data)
+        piece = X[begin : begin + _ROWS_AT_A_TIME]
+        pieces = [canonical_rows(piece)] if sp.issparse(piece) else list(_stretches(piece))
+        counts = np.concatenate([_counts(part) for part in pieces])
+        digest.update(np.concatenate([[0], np.cumsum(counts)]).astype("<i8").data)
+        for part, form in ((_columns, "<i8"), (_values, "<f8")):
+            for stretch in pieces:
+                digest.update(np.ascontiguousarray(part(stretch), dtype=form).data)
     digest.update(T.astype("<f8").tobytes())
     digest.update(s.astype("<f8").tobytes())
     return digest.hexdigest()

@@ -17,10 +17,12 @@ import numpy as np
 
 from separatrix._sparse import sparse as sp
 from separatrix.errors import DataError
-from separatrix.problem.equilibrate import column_exponents, divided_columns
+from separatrix.problem.equilibrate import column_exponents, divided_columns, needed_exponents
 from separatrix.problem.signed import FloatArray, Matrix
 
 _LEAST_TOP = -400
+_FIRST_ROWS = 256
+_ENTRIES_AT_A_TIME = 1 << 15  # of dense rows, which stay in the nearest cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +126,11 @@ def constant_columns(X: Matrix) -> np.ndarray:
     [True, False, True]
     """
     if not sp.issparse(X):
-        return np.asarray((X[:1] == X).all(axis=0))
+        # The first rows tell most columns apart.
+        found = np.asarray((X[:1] == X[:_FIRST_ROWS]).all(axis=0))
+        if found.any():
+            found[found] = (X[:1, found] == X[:, found]).all(axis=0)
+        return found
     low, high = X.min(axis=0).toarray().ravel(), X.max(axis=0).toarray().ravel()
     return np.asarray(low == high)
 
@@ -149,21 +155,41 @@ def centred_rows(X: Any, weights: FloatArray, fit_intercept: bool) -> CentredRow
         constant &= zero
     kept = np.flatnonzero(~constant)
     part = column_slice(X, kept)
-    exponents = column_exponents(part) if len(kept) else np.zeros(0, dtype=np.int64)
-    rows = divided_columns(part, exponents)
-    mean = mean_of_rows(rows, weights) if fit_intercept else np.zeros(len(kept))
     roots = np.sqrt(weights)
-    if not sp.issparse(rows):
-        if fit_intercept:
-            rows -= mean
-            # The first mean is rounded; what is left of it is small, and its own rounding smaller.
-            rest = mean_of_rows(rows, weights)
-            rows -= rest
-            mean = mean + rest
-        rows *= roots[:, None]
+    if not sp.issparse(part):
+        exponents = needed_exponents(part)
+        rows, mean = _centred(part, exponents, weights, roots, fit_intercept)
+    else:
+        exponents = column_exponents(part) if len(kept) else np.zeros(0, dtype=np.int64)
+        rows = divided_columns(part, exponents)
+        mean = mean_of_rows(rows, weights) if fit_intercept else np.zeros(len(kept))
     return CentredRows(
         rows, mean, roots, exponents, kept, int(X.shape[1]), weight_exponent, fit_intercept
     )
+
+
+def _centred(
+    X: FloatArray, exponents: np.ndarray, weights: FloatArray, roots: FloatArray, centre: bool
+) -> tuple[FloatArray, FloatArray]:
+    """Return dense A and its mean, a few rows at a time."""
+    if exponents.any() or not centre:
+        X = divided_columns(X, exponents)
+    if not centre:
+        return X * roots[:, None], np.zeros(X.shape[1])
+    mean = mean_of_rows(X, weights)
+    rows, shares, rest = np.empty(X.shape), weights / weights.sum(), np.zeros(X.shape[1])
+    step = max(1, _ENTRIES_AT_A_TIME // max(X.shape[1], 1))
+    pieces = [slice(begin, begin + step) for begin in range(0, len(X), step)]
+    for piece in pieces:
+        np.subtract(X[piece], mean, out=rows[piece])
+        # The first mean is rounded; what is left of it is small, and its own rounding smaller.
+        rest += shares[piece] @ rows[piece]
+    is_level = bool((roots == 1.0).all())
+    for piece in pieces:
+        rows[piece] -= rest
+        if not is_level:
+            rows[piece] *= roots[piece, None]
+    return rows, mean + rest
 
 
 NO_SPREAD = 2.0**-45

@@ -15,6 +15,8 @@ import numpy as np
 from separatrix._sparse import sparse as sp
 from separatrix.problem.signed import Matrix
 
+MODERATE = 30
+
 
 def column_exponents(X: Matrix) -> np.ndarray:
     """Return e so that the largest entry of each column, divided by 2**e, lies in [1/2, 1).
@@ -22,9 +24,21 @@ def column_exponents(X: Matrix) -> np.ndarray:
     >>> column_exponents(np.array([[3.0, 0.0], [-5.0, 0.0]])).tolist()
     [3, 0]
     """
-    largest = abs(X).max(axis=0)
-    largest = largest.toarray().ravel() if sp.issparse(largest) else np.asarray(largest).ravel()
+    if sp.issparse(X):
+        largest = abs(X).max(axis=0).toarray().ravel()
+    else:
+        largest = np.maximum(X.max(axis=0, initial=0.0), -X.min(axis=0, initial=0.0))
     return np.frexp(largest.astype(np.float64))[1].astype(np.int64)
+
+
+def needed_exponents(X: Matrix) -> np.ndarray:
+    """Return the exponents of columns; 0 for all where none is large, and no sum would be lost.
+
+    >>> needed_exponents(np.array([[3.0, 1e6]])).tolist()
+    [0, 0]
+    """
+    exponents = column_exponents(X)
+    return exponents if np.abs(exponents).max(initial=0) > MODERATE else np.zeros_like(exponents)
 
 
 def divided_columns(X: Matrix, exponents: np.ndarray) -> Matrix:

@@ -20,6 +20,7 @@ _PRIMES = (2**31 - 1, 2**31 - 19)
 _LONG, _ROWS_AT_A_TIME = 26, 1 << 26
 _SHORT, _TERMS = 18, 1 << 18
 _MARGINS_AT_A_TIME = 1 << 13
+_FEW = 1 << 10  # entries that Python's own integers sum sooner than limbs do
 
 
 def exact_margin_signs(
@@ -50,6 +51,8 @@ def sums_to_zero(part: SignedProblem, multipliers: Sequence[int], rest: tuple[An
 
 def _weighted(X: Any, weights: list[int]) -> list[tuple[int, int]]:
     """Return for each column ``sum_i weights_i x_ij`` as an integer and a power of two."""
+    if not sp.issparse(X) and X.size <= _FEW:
+        return [_dot(column, weights) for column in X.T.tolist()]
     floor, totals = column_floor(X), [0] * X.shape[1]
     for shift, whole in _limbs(X, floor, _SHORT):
         for begin in range(0, len(weights), _TERMS):
@@ -57,6 +60,22 @@ def _weighted(X: Any, weights: list[int]) -> list[tuple[int, int]]:
             sums = _in_limbs(whole[rows], weights[rows])
             totals = [total + (value << shift) for total, value in zip(totals, sums, strict=True)]
     return list(zip(totals, floor.tolist(), strict=True))
+
+
+def _dot(values: list[float], weights: list[int]) -> tuple[int, int]:
+    """Return a sum of products as an integer and a power of two.
+
+    >>> _dot([0.5, 3.0], [4, 1])
+    (10, -1)
+    """
+    ratios = [value.as_integer_ratio() for value in values]
+    common = max((denominator for _, denominator in ratios), default=1)
+    terms = (
+        numerator * (common // denominator) * weight
+        for (numerator, denominator), weight in zip(ratios, weights, strict=True)
+        if numerator
+    )
+    return sum(terms), 1 - common.bit_length()
 
 
 def _limbs(X: Any, floor: np.ndarray, bits: int) -> Iterator[tuple[int, Any]]:
@@ -92,6 +111,10 @@ def _in_limbs(whole: Any, weights: list[int]) -> list[int]:
 
 def column_sums(X: Any, signs: np.ndarray) -> list[Fraction]:
     """Return the exact sum of the signed rows ``y [1, x]``."""
+    if not sp.issparse(X) and X.size <= _FEW:
+        whole = [int(sign) for sign in signs.tolist()]
+        parts = [_dot(column, whole) for column in X.T.tolist()]
+        return [Fraction(sum(whole)), *(Fraction(2) ** place * value for value, place in parts)]
     floor, totals = column_floor(X), [Fraction(0)] * X.shape[1]
     for shift, whole in _limbs(X, floor, _LONG):
         for begin in range(0, X.shape[0], _ROWS_AT_A_TIME):

@@ -169,7 +169,7 @@ def choice(facts: Facts) -> str:
 
 def _words_of(candidate: f.Candidate) -> str:
     features = FEATURES.get(candidate.features, candidate.features)
-    return f"{features}, {candidate.loss.replace('_', ' ')}"
+    return f"{features}, {candidate.model}"
 
 
 def _validated(error: float, spread: float) -> str:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
+from separatrix.problem.penalties import penalty_words
 from separatrix.report.plain import from_plain, to_plain
 
 FORMAT = "separatrix-facts-1"
@@ -149,6 +150,14 @@ class Candidate:
     score: float | None = None
     score_error: float | None = None
     gamma: float | None = None  # of a kernel
+    l1_ratio: float = 0.0
+    n_nonzero: int | None = None  # columns with a weight, the mean over the folds
+
+    @property
+    def model(self) -> str:
+        """The loss and, of sparse weights, the penalty."""
+        parts = (self.loss.replace("_", " "), penalty_words(self.l1_ratio))
+        return ", ".join(part for part in parts if part)
 
 
 @dataclass(frozen=True)
@@ -185,6 +194,12 @@ class Machine:
     proof: str = ""
     checked: bool | None = None
     seconds: float | None = None
+    l1_ratio: float = 0.0
+
+    @property
+    def penalty(self) -> str:
+        """The penalty of sparse weights; nothing for the ridge."""
+        return penalty_words(self.l1_ratio)
 
 
 @dataclass(frozen=True)
@@ -364,7 +379,11 @@ class Feature:
 
 @dataclass(frozen=True)
 class Features:
-    """The most telling features of one hyperplane: positive weights speak for `towards`."""
+    """The most telling features of one hyperplane: positive weights speak for `towards`.
+
+    Of sparse weights, `n_proved_zero` features have the weight 0 in every optimum, which is proved;
+    `proved_zero` names the first of them.
+    """
 
     towards: str
     features: tuple[Feature, ...]
@@ -372,6 +391,8 @@ class Features:
     intercept: float | None = None
     total: int | None = None
     nonzero: int | None = None
+    n_proved_zero: int | None = None
+    proved_zero: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from separatrix.core.linear_model import is_multinomial
+from separatrix.core.sparse import ratio_of
 from separatrix.report import facts as f
 from separatrix.report.words import fixed, number, whole
 from separatrix.selection.path_table import PathTable
@@ -77,7 +78,8 @@ def _measured(work: Study, model: Any) -> tuple[dict[str, Any], dict[str, np.nda
 
     found = errors_on_parts(
         matrix, codes, classes, folds,
-        loss=getattr(model, "loss", "logistic"), C=float(model.C), seed=settings.seed,
+        loss=getattr(model, "loss", "logistic"), C=float(model.C), l1_ratio=ratio_of(model),
+        seed=settings.seed,
         multinomial=len(classes) > 2 and is_multinomial(model),
         class_weight="balanced" if settings.balanced else None, workers=cores(),
         measure=work.measure,

@@ -244,6 +244,7 @@ def _leaderboard(facts: Facts) -> dict[str, Any]:
         "baseline": None if facts.baseline is None else (facts.baseline.error - low) / scale,
         "places": 2 if any(0.0 < each.error < 0.1 for each in facts.candidates) else 1,
         "models": max(1, len(facts.features)),
+        "sparse": any(each.n_nonzero is not None for each in facts.candidates),
         "timed": any(each.seconds is not None for each in facts.candidates),
         "most_rows": max((each.n_rows for each in facts.candidates), default=0),
         "measure": "" if scoring is None else scoring.title,

@@ -26,6 +26,7 @@ from separatrix.data.options import ReadOptions
 from separatrix.data.readers.typed_tables import frame_to_arrow, is_frame
 from separatrix.data.table import Table, read
 from separatrix.errors import DataError
+from separatrix.problem.penalties import penalty_words
 from separatrix.report.beside import beside
 from separatrix.report.facts import Facts
 from separatrix.report.study import Settings
@@ -182,6 +183,8 @@ class Leaderboard(list[dict[str, Any]]):
                 "error": each.error,
                 "standard_error": each.standard_error,
                 "n_features": each.n_features,
+                "l1_ratio": each.l1_ratio,
+                "n_nonzero": each.n_nonzero,
                 "seconds": each.seconds,
                 "chosen": each.chosen,
             }
@@ -211,12 +214,12 @@ class Leaderboard(list[dict[str, Any]]):
             [
                 "*" if row["chosen"] else "",
                 row["features"],
-                row["loss"].replace("_", " "),
+                _model_of(row),
                 f"{row['C']:.4g}",
                 *([f"{row['score']:.4f}", f"{row['score_error']:.4f}"] if more else []),
                 f"{100.0 * row['error']:.2f}",
                 f"{100.0 * row['standard_error']:.2f}",
-                f"{row['n_features']:,}",
+                _weights_of(row),
                 "-" if row["seconds"] is None else f"{row['seconds']:.1f}",
             ]
             for row in self
@@ -247,6 +250,17 @@ class Leaderboard(list[dict[str, Any]]):
             body += f"<tr{strong}>{cells}</tr>"
         table = f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
         return f"{table}<p>{html.escape(self.chosen_by)}</p>" if self.chosen_by else table
+
+
+def _model_of(row: dict[str, Any]) -> str:
+    parts = (row["loss"].replace("_", " "), penalty_words(row.get("l1_ratio", 0.0)))
+    return ", ".join(part for part in parts if part)
+
+
+def _weights_of(row: dict[str, Any]) -> str:
+    """Return the number of features; of sparse weights, how many of them have one."""
+    nonzero = row.get("n_nonzero")
+    return f"{row['n_features']:,}" if nonzero is None else f"{nonzero:,} of {row['n_features']:,}"
 
 
 def _of_path(facts: Facts) -> dict[str, Any]:

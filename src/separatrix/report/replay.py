@@ -20,6 +20,7 @@ from scipy import sparse
 from separatrix.core.machine import LinearSVM, LogisticRegression
 from separatrix.core.models import settings_of
 from separatrix.core.proving import first_tolerance
+from separatrix.core.sparse import ratio_of
 from separatrix.data.scaling import fit_scaling
 from separatrix.errors import SeparationWarning, UnfinishedWarning
 from separatrix.plots._drawing import CLASS_COLOURS
@@ -59,8 +60,8 @@ def replay_facts(
 ) -> f.Replay | None:
     """Return the run of a machine like this one in two features, or None where none is shown."""
     n_classes = len(machine.classes_)
-    if n_classes > _MOST_CLASSES:
-        return None
+    if n_classes > _MOST_CLASSES or ratio_of(machine):
+        return None  # sparse weights have no replay
     rows = _sample(codes, seed)
     columns = _columns(machine, X, rows)
     if columns is None:

@@ -2,6 +2,7 @@
 
     choose C     minimise over C   the mean validation error, or another measure, over the folds
     fit          minimise          1/2 |w|^2 + C sum loss   on all training rows, with proof
+                                   (of sparse weights |w|_1 in place of 1/2 |w|^2)
     test         once              on rows that had no part in either
 
 Every finished step and fold is kept (`journal`), so that a study that was ended goes on where it
@@ -25,6 +26,7 @@ import numpy as np
 
 from separatrix._write_aside import write_whole
 from separatrix.core.checks import one_of, positive
+from separatrix.core.sparse import checked_ratio
 from separatrix.core.verdict import Verdict
 from separatrix.data.table import AS_READ, Table
 from separatrix.errors import ContaminatedTestError, ModelFileError
@@ -50,13 +52,16 @@ from separatrix.storage.model_file import from_bytes, to_bytes
 
 if TYPE_CHECKING:
     from separatrix.data.raw_rows import RawRows
+    from separatrix.selection.candidates import Compared
     from separatrix.selection.kernel_candidate import KernelCompared
 
 __all__ = ["OUTPUTS", "Settings", "Study", "study"]
 
 OUTPUTS = ("report.html", "model.sx", "certificate.json", "path.csv", "study.json")
 Progress = Callable[[str, float, float], None]
-_AS_BEFORE = (("device", "cpu"), ("features", AS_READ), ("lift", None), ("kernel", None))
+_AS_BEFORE = (
+    ("device", "cpu"), ("features", AS_READ), ("lift", None), ("kernel", None), ("l1", None),
+)  # fmt: skip
 _OF_SCORING = ("scoring", "costs", "at_most_false_alarms", "minimax")
 _RANKS = "The loss is logistic, whose scores rank rows at every threshold; --loss takes another."
 _COSTS = (
@@ -73,6 +78,7 @@ class Settings:
     """The settings of a study."""
 
     loss: str = "auto"
+    l1: float | None = None  # of all candidates; None: the lasso is one where columns are many
     features: str = "auto"
     scale: str | None = None  # "standard" is features="standard"
     lift: str | None = None
@@ -112,6 +118,7 @@ class Settings:
             object.__setattr__(self, "features", "standard")
             object.__setattr__(self, "scale", None)
         one_of("loss", self.loss, ("auto", "hinge", "squared_hinge", "logistic"))
+        self._check_l1()
         one_of("lift", self.lift, (None, "auto"))
         one_of("kernel", self.kernel, (None, "auto"))
         one_of("rule", self.rule, RULES)
@@ -129,14 +136,27 @@ class Settings:
                 "give one of them."
             )
 
+    def _check_l1(self) -> None:
+        if self.l1 is None or not checked_ratio(self.l1):
+            return
+        if self.loss == "hinge":
+            raise ValueError(
+                "l1 above 0 has the logistic loss or the squared hinge. Got loss='hinge' instead."
+            )
+        if self.device != "cpu":
+            raise ValueError("l1 above 0 is solved on the processor: use device='cpu'.")
+
 
 def with_loss(settings: Settings, table: Table) -> tuple[Settings, tuple[str, ...]]:
     """Settle the loss: the hinge, or on large narrow data the one that is ten times faster.
 
     A measure other than the error needs scores that rank: the hinge knows one threshold only.
+    Sparse weights have the logistic loss.
     """
-    if settings.loss != "auto" or settings.features != AS_READ:
+    if settings.loss != "auto" or (settings.features != AS_READ and not settings.l1):
         return settings, ()
+    if settings.l1:
+        return dataclasses.replace(settings, loss="logistic"), ()
     if settings.scoring not in (None, "error"):
         return dataclasses.replace(settings, loss="logistic"), (_RANKS,)
     loss, remark = fitting_loss(table.X)
@@ -370,7 +390,7 @@ class Study:
             raw, self.parts.train, self.codes, np.arange(len(self.names)), folds=self.folding,
             seed=settings.seed, workers=cores(), class_weight=balanced, Cs=settings.Cs,
             rule=settings.rule, deadline=deadline, measure=self.measure, store=self.journal,
-            progress=self._say,
+            l1=settings.l1 if settings.device == "cpu" else 0.0, progress=self._say,
         )  # fmt: skip
         features = raw.candidates if settings.features == "auto" else (settings.features,)
         if settings.lift == "auto":
@@ -380,14 +400,7 @@ class Study:
         if settings.kernel == "auto":
             search.compare_kernel()
         self._learn(best.candidate.features)
-        self.candidates = tuple(
-            f.Candidate(
-                each.candidate.features, each.candidate.loss, each.C, each.error,
-                each.standard_error, each.n_features, each.n_rows, each is best,
-                each.seconds if settings.times else None, *each.score,
-            )
-            for each in search.compared
-        )  # fmt: skip
+        self.candidates = tuple(self._tried_facts(each, each is best) for each in search.compared)
         self.candidates += self._kernel_facts(search.kernel)
         self.gains = curve_gains(search.compared, search.kernel)
         model = fitted_on(
@@ -404,6 +417,16 @@ class Study:
         if settings.kernel == "auto" and search.kernel is None:
             path.notes += (_NO_TEXT_CURVE.format("kernel") if raw.has_texts else _LATE_KERNEL,)
         return model, path
+
+    def _tried_facts(self, each: Compared, chosen: bool) -> f.Candidate:
+        """Tell what a candidate came to on the folds."""
+        score, score_error = each.score or (None, None)
+        tried = each.candidate
+        return f.Candidate(
+            tried.features, tried.loss, each.C, each.error, each.standard_error, each.n_features,
+            each.n_rows, chosen, each.seconds if self.settings.times else None, score, score_error,
+            l1_ratio=tried.l1_ratio, n_nonzero=each.n_nonzero,
+        )  # fmt: skip
 
     def _kernel_facts(self, found: KernelCompared | None) -> tuple[f.Candidate, ...]:
         """Tell what the kernel came to on the same folds; it is never the model."""
@@ -442,13 +465,14 @@ class Study:
             store=self.journal,
             progress=lambda done, total, text: self._say(f"path: {text}", done, total),
             measure=self.measure,
+            l1=settings.l1 or 0.0,
         )
         if self.measure is not None or settings.minimax or self.alarm_bound is not None:
             train = self.parts.train
             held_out = held_out_scores(
                 self.X_train, self.y_train, machine.C,
                 self.folding.cv(train, self.codes_train), settings.seed, self.journal,
-                self.folding.groups_of(train),
+                self.folding.groups_of(train), settings.l1 or 0.0,
             )  # fmt: skip
             self.threshold = thresholded(self, machine, *held_out)
             rows = np.concatenate([np.flatnonzero(each.validation > 0.0) for each in self.folds()])

@@ -12,6 +12,7 @@ import numpy as np
 from separatrix import __version__
 from separatrix.core.explanation import weights_by_name
 from separatrix.core.linear_model import least_cost
+from separatrix.core.sparse import ratio_of
 from separatrix.core.verdict import Verdict
 from separatrix.data.encodings.column_codes import NumberCode
 from separatrix.data.scaling import deviations
@@ -46,6 +47,7 @@ __all__ = ["facts_of"]
 _FEATURES = 20
 _CHECKED_ENTRIES = 20_000_000  # above, proofs are not checked once more
 _SUPPORT = 10
+_NO_PART = 200  # names of features without a weight
 _HUGE_SPREAD = 1000.0
 _MANY_REPEATED = 0.05  # of the test rows
 
@@ -329,6 +331,8 @@ def raw_candidate(machine: Any, path: PathTable, work: Study) -> f.Candidate:
         error=row["validation_error"], standard_error=row["standard_error"],
         n_features=work.model_train.shape[1], n_rows=work.model_train.shape[0], chosen=True,
         seconds=float(path["seconds"].sum()) if work.settings.times else None,
+        l1_ratio=ratio_of(machine),
+        n_nonzero=round(row["n_nonzero"]) if "n_nonzero" in row else None,
     )  # fmt: skip
 
 
@@ -361,6 +365,7 @@ def machine_facts(machine: Any, X: Any, y: np.ndarray, checked: bool | None) -> 
         certificate=digest("\n".join(one.to_json() for one in proofs)),
         proof=str(proof),
         checked=checked,
+        l1_ratio=ratio_of(machine),
     )
 
 
@@ -402,6 +407,7 @@ def feature_facts(machine: Any, X: Any, names: Any, classes: list[str]) -> tuple
     """Name the weights of most effect: weight times the spread of its column."""
     spreads = deviations(X)
     found = []
+    proofs = getattr(machine.certificate_, "machines", (machine.certificate_,))
     for k, weights in enumerate(machine.coef_):
         heaviest = weights_by_name(machine, names, spreads=spreads, machine=k, most=_FEATURES)
         two = len(classes) == 2
@@ -417,9 +423,18 @@ def feature_facts(machine: Any, X: Any, names: Any, classes: list[str]) -> tuple
                 intercept=float(machine.intercept_[k]),
                 total=len(weights),
                 nonzero=int(np.count_nonzero(weights)),
+                **_no_part(proofs[k] if ratio_of(machine) else None, names),
             )
         )
     return tuple(found)
+
+
+def _no_part(proof: Any, names: Any) -> dict[str, Any]:
+    """Name the features that are proved to have no weight; nothing of dense weights."""
+    if proof is None:
+        return {}
+    first = tuple(str(names[j]) for j in proof.zeros[:_NO_PART].tolist())
+    return {"n_proved_zero": len(proof.zeros), "proved_zero": first}
 
 
 def support_facts(

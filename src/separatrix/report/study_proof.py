@@ -130,7 +130,7 @@ def _proved_threshold(
         raise Refused("the threshold is not one number for one score")
     if claim is None:
         return f"; the threshold {value:.6g}, chosen on held-out scores, is not proved"
-    weights = np.asarray(from_json(whole["machine"][0], "duality-gap").weights)
+    weights = np.asarray(from_json(whole["machine"][0], "duality-gap", "sparse-gap").weights)
     try:
         require_alarm_bound(claim, value, X, labels, trained, weights[1:], float(weights[0]))
     except Mismatch as reason:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.core.all_classes import Multinomial
+from separatrix.core.all_classes import softmax_method_of
 from separatrix.core.checks import class_factors, costs_of
 from separatrix.core.keeping import two_as_one
 from separatrix.core.proving import (
@@ -27,6 +27,7 @@ from separatrix.core.proving import (
     solve_and_prove,
 )
 from separatrix.core.sparse import as_sparse, method_of
+from separatrix.core.sparse_classes import as_sparse_softmax
 from separatrix.errors import DataError
 from separatrix.problem.device_rows import on_device
 from separatrix.problem.losses import CODES
@@ -194,6 +195,7 @@ class SoftmaxSetting(Setting):
 
     X: Any = None
     fit_intercept: bool = True
+    known: Known = field(default_factory=Known)  # what all cells need of X is computed once
 
     def problem(self, C: float, weights: np.ndarray) -> SoftmaxProblem:
         """Pose the machine of one C for rows that count so much."""
@@ -208,6 +210,8 @@ class SoftmaxSetting(Setting):
                 f"No row of class {self.classes[int(np.argmin(masses))]!s} trains in one of the "
                 "folds. Use fewer folds, or leave the class out."
             )
+        if self.l1_ratio:
+            return as_sparse_softmax(problem, self.l1_ratio, self.column_groups, self.known)
         return problem
 
     def solve(self, C: float, fold: int, first: Arrays | None) -> tuple[Facts, Arrays]:
@@ -216,7 +220,8 @@ class SoftmaxSetting(Setting):
         weights = self.fold_weights(fold)
         start = None if first is None else first["weights"]
         problem, about = self.problem(C, weights), About.known("", self.classes)
-        found = solve_and_prove(Multinomial, problem, self.effort, about, start, self.go_on)
+        method = softmax_method_of(problem)
+        found = solve_and_prove(method, problem, self.effort, about, start, self.go_on)
         W = found.proof.weights
         facts = {"C": C, "fold": fold, **self._errors(fold, weights, predicted(self.X, W))}
         facts["n_support"] = int((weights > 0.0).sum())

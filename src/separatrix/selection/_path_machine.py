@@ -15,10 +15,10 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from separatrix.core.all_classes import Multinomial, keep_multinomial
+from separatrix.core.all_classes import keep_multinomial, softmax_method_of
 from separatrix.core.checks import costs_of, one_of, positive, row_weights, several_classes
 from separatrix.core.keeping import keep_support, watching
-from separatrix.core.largest_cost import largest_cost_of_zero
+from separatrix.core.largest_cost import largest_cost_of_zero, largest_cost_of_zero_classes
 from separatrix.core.machine import Machine
 from separatrix.core.proving import About, Effort, Fitted, Hyperplane, solve_and_prove
 from separatrix.core.sparse import checked_groups, checked_ratio, refuse_with_l1
@@ -26,6 +26,7 @@ from separatrix.problem.device_rows import on_device
 from separatrix.problem.signed import as_matrix
 from separatrix.selection._cell import Setting, SoftmaxSetting, signed_problems
 from separatrix.selection._mean_of_folds import MeanHyperplane, MeanMultinomial
+from separatrix.selection._ratio_store import of_a_ratio
 from separatrix.selection.folds import Fold, folds_of
 from separatrix.selection.path import RULES, FoundPath, Progress, Store, cross_validate
 from separatrix.selection.path_table import PathTable
@@ -209,7 +210,7 @@ class PathMachine(Machine):
                 columns = checked_groups(self.groups, X.shape[1]) if ratio else None
                 tried = replace(setting, l1_ratio=ratio, column_groups=columns)
                 Cs, given = self._grid(tried, all_weights)
-                kept = _of_a_ratio(request.store, ratio)
+                kept = None if request.store is None else of_a_ratio(request.store, ratio)
                 kept = _KeptWeights(kept) if self.store_cv_results else kept
                 found = cross_validate(
                     tried,
@@ -255,6 +256,10 @@ class PathMachine(Machine):
         if not setting.l1_ratio:
             return grid(self.Cs)
         loss, ratio, intercept = setting.loss, setting.l1_ratio, bool(self.fit_intercept)
+        if isinstance(setting, SoftmaxSetting):
+            given = setting.X, setting.codes, weights, len(setting.classes), ratio, intercept
+            least = largest_cost_of_zero_classes(*given, setting.column_groups)
+            return sparse_grid(self.Cs, least, setting.X)
         least = min(
             largest_cost_of_zero(
                 rows.X, rows.signs, weights, loss, ratio, intercept, setting.column_groups
@@ -284,7 +289,6 @@ class PathMachine(Machine):
         softmax = self.multi_class == "multinomial"
         if self.multi_class == "auto":
             softmax = len(self.classes_) > 2 and self.solver in ("auto", "newton")
-            softmax = softmax and not any(self._ratios())
         weights = np.ones(X.shape[0]) if sample_weight is None else sample_weight
         seconds = effort.deadline - time.perf_counter()
         folds = folds_of(
@@ -316,7 +320,7 @@ class PathMachine(Machine):
         ):
             about = About(self._name(walked.X, problem.codes, pool), names)
             first, effort = walked.found.start["weights"], replace(walked.effort, pool=pool)
-            method = Multinomial if self.refit else MeanMultinomial
+            method = softmax_method_of(problem) if self.refit else MeanMultinomial
             return solve_and_prove(method, problem, effort, about, first, watch.listener(0))
 
     def _judge(
@@ -380,25 +384,6 @@ def least_loss(walks: list[tuple[Setting, FoundPath, Any]]) -> tuple[Setting, Fo
         said = ", ".join(f"{walks[k][0].l1_ratio:g}: {means[k]:.4g}" for k in range(len(walks)))
         found.table.notes = (*found.table.notes, f"Least mean loss by l1_ratio: {said}.")
     return setting, found, kept
-
-
-class _OfARatio:
-    """A store whose cells are those of one l1_ratio."""
-
-    def __init__(self, store: Store, ratio: float) -> None:
-        self._store, self._ratio = store, f"l1 {ratio.hex()} "
-
-    def get(self, key: tuple[str, int]) -> Any:
-        """Return what was put under this key, or None."""
-        return self._store.get((self._ratio + key[0], key[1]))
-
-    def put(self, key: tuple[str, int], facts: Any, arrays: Any) -> None:
-        """Keep a finished cell."""
-        self._store.put((self._ratio + key[0], key[1]), facts, arrays)
-
-
-def _of_a_ratio(store: Store | None, ratio: float) -> Store | None:
-    return store if store is None or not ratio else _OfARatio(store, ratio)
 
 
 @contextmanager

@@ -6,6 +6,7 @@ Features are learned inside each fold, from the rows that train there (`data/raw
 compared by the squared hinge, whose paths cost least; hinge and logistic loss are tried on the
 features that won, at three values of C. A loss that is then behind by more than a standard error of
 the difference is dropped; of the others, C is refined. Of many rows a sample compares the features.
+Where columns outnumber rows, the lasso is tried last (`sparse_candidate.py`).
 
 C is counted in units of 1 / mean |x|^2, so that one grid serves columns of any scale; columns as
 read, whose scales differ, go beyond it while that helps. With many rows the least error wins. With
@@ -18,7 +19,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -29,6 +30,7 @@ from separatrix.core.proving import Effort
 from separatrix.data.encodings.column_features import GAMMAS
 from separatrix.data.raw_rows import Learned, RawRows
 from separatrix.data.table import AS_READ
+from separatrix.problem.penalties import LASSO, penalty_words
 from separatrix.problem.signed import as_matrix
 from separatrix.selection._cell import Arrays, Facts, Setting, SoftmaxSetting, signed_problems
 from separatrix.selection.folds import Fold, Folding, folds_of
@@ -38,6 +40,7 @@ from separatrix.selection.path_table import PathTable
 from separatrix.selection.refinement import grid as checked_grid
 from separatrix.selection.refinement import least_within_one_error
 from separatrix.selection.scores import Measure
+from separatrix.selection.sparse_candidate import features_of_sparse, values_of_sparse
 
 __all__ = ["Candidate", "Compared", "Search", "mean_square", "rule_of_choice", "standard_error"]
 
@@ -62,9 +65,11 @@ class Candidate:
 
     features: str
     loss: str
+    l1_ratio: float = 0.0
 
     def __str__(self) -> str:
-        return f"{self.features}, {self.loss.replace('_', ' ')}"
+        parts = [self.features, self.loss.replace("_", " "), penalty_words(self.l1_ratio)]
+        return ", ".join(part for part in parts if part)
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,6 +135,13 @@ class Compared:
         """The standard error of that mean."""
         return standard_error(self.errors)
 
+    @property
+    def n_nonzero(self) -> int | None:
+        """How many columns have a weight, the mean over the folds; None of dense weights."""
+        if not self.candidate.l1_ratio:
+            return None
+        return round(float(self.found.table["n_nonzero"][self.chosen]))
+
 
 @dataclass(frozen=True, eq=False)
 class FoldSetting(Setting):
@@ -151,7 +163,9 @@ class FoldSetting(Setting):
     @property
     def probabilities(self) -> str:
         """How scores become probabilities."""
-        return "softmax" if self.loss == "logistic" and len(self.classes) > 2 else self.loss
+        if self.loss == "logistic" and len(self.classes) > 2 and not self.l1_ratio:
+            return "softmax"
+        return self.loss
 
     def averaged(self, cells: list[Arrays]) -> Arrays:
         """Return no start: the weights of the folds belong to other features."""
@@ -162,7 +176,9 @@ class _Kept:
     """Finished cells of one candidate on so many rows, in a store that holds those of all."""
 
     def __init__(self, store: Store, candidate: Candidate, n_rows: int) -> None:
-        self.store, self.name = store, f"{candidate.features}-{candidate.loss}-{n_rows}-"
+        ratio = f"{candidate.l1_ratio.hex()}-" if candidate.l1_ratio else ""
+        self.store = store
+        self.name = f"{candidate.features}-{candidate.loss}-{ratio}{n_rows}-"
 
     def get(self, key: tuple[str, int]) -> tuple[Facts, Arrays] | None:
         """Return what was put under this key, or None."""
@@ -199,6 +215,7 @@ class Search:
         rule: str = "best",
         deadline: float = np.inf,
         measure: Measure | None = None,
+        l1: float | None = None,
         store: Store | None = None,
         progress: Callable[[str, float, float], None] | None = None,
     ) -> None:
@@ -209,6 +226,7 @@ class Search:
         self.Cs, self.rule, self.deadline = Cs, rule, deadline
         self.values, self._given = checked_grid(Cs)  # refuses what is no C
         self.measure = measure
+        self.l1 = l1  # of every candidate; None: the lasso is one of them where columns are many
         self.store: Store = InMemory() if store is None else store
         self.compared: list[Compared] = []
         self.kernel: KernelCompared | None = None
@@ -216,27 +234,34 @@ class Search:
 
     def best(self, features: Sequence[str], losses: Sequence[str] = LOSSES) -> Compared:
         """Compare features, then losses, and return the best of all."""
-        sample = self._sample()
+        chosen = self._best_features(features, losses[0])
+        final = [chosen]
+        for loss in losses[1:]:
+            if self._has_time and self._is_worth(loss, chosen):
+                Cs = None if self._given else tuple(chosen.C * c for c in self._around)
+                again = replace(chosen.candidate, loss=loss)
+                final.append(self.compare(again, self.rows, Cs, _least(final)))
+        if self._has_time and self._is_worth_sparse(chosen, losses):
+            own = features_of_sparse(chosen.candidate.features, features)
+            lasso = Candidate(own, "logistic", LASSO)
+            final.append(self.compare(lasso, self.rows, rival=_least(final)))
+        return final[chosen_of([each.losses for each in final], len(self.rows))]
+
+    def _best_features(self, features: Sequence[str], loss: str) -> Compared:
+        """Compare features by one loss, on a sample of many rows; C is chosen on all."""
+        sample, ratio = self._sample(), self.l1 or 0.0
         if len(features) > 1:
-            found = [self.compare(Candidate(features[0], losses[0]), sample)]
+            found = [self.compare(Candidate(features[0], loss, ratio), sample)]
             found += [
-                self.compare(Candidate(each, losses[0]), sample)
+                self.compare(Candidate(each, loss, ratio), sample)
                 for each in features[1:]
                 if self._has_time
             ]
             chosen = found[chosen_of([each.losses for each in found], len(sample))]
         if len(features) == 1 or len(sample) < len(self.rows):
             name = features[0] if len(features) == 1 else chosen.candidate.features
-            chosen = self.compare(Candidate(name, losses[0]), self.rows)
-        centre = chosen.C
-        final = [chosen]
-        for loss in losses[1:]:
-            if self._has_time and self._is_worth(loss, chosen):
-                Cs = None if self._given else tuple(centre * c for c in self._around)
-                again = Candidate(chosen.candidate.features, loss)
-                rival = min((each.losses for each in final), key=np.mean)
-                final.append(self.compare(again, self.rows, Cs, rival))
-        return final[chosen_of([each.losses for each in final], len(self.rows))]
+            chosen = self.compare(Candidate(name, loss, ratio), self.rows)
+        return chosen
 
     def compare(
         self,
@@ -251,11 +276,14 @@ class Search:
         learned = _FoldRows(self, candidate, rows, folds)
         setting = FoldSetting(**learned.common, of_fold=learned.setting)
         grid, beyond = self._grid(candidate.features, learned.square)
+        if candidate.l1_ratio and not self._given:
+            grid, beyond = values_of_sparse(learned.setting(0), self.Cs), ()
         if Cs is not None:
             grid, beyond = np.array(Cs), ()
         store, say = _Kept(self.store, candidate, len(rows)), self.progress
         found = cross_validate(
             setting, grid, rounds=int(not self._given), beyond=beyond, workers=self.workers,
+            from_least=bool(candidate.l1_ratio),
             is_worth=None if rival is None else partial(is_near, rival), store=store,
             progress=say and (lambda done, total, text: say(f"{candidate}: {text}", done, total)),
         )  # fmt: skip
@@ -330,6 +358,12 @@ class Search:
         models = 1 if len(self.classes) == 2 else len(self.classes)
         return chosen.n_features * len(self.rows) * models <= _HINGE_ENTRIES
 
+    def _is_worth_sparse(self, chosen: Compared, losses: Sequence[str]) -> bool:
+        """Whether the lasso is tried: where columns outnumber rows, and nobody fixed the loss."""
+        if self.l1 is not None or self.raw.has_texts or len(losses) == 1:
+            return False
+        return chosen.n_features > len(self.rows)
+
 
 class _FoldRows:
     """The rows of each fold in the features that its training rows taught."""
@@ -337,7 +371,8 @@ class _FoldRows:
     def __init__(self, search: Search, candidate: Candidate, rows: np.ndarray, folds: Any) -> None:
         self.search, self.features, self.rows, self.folds = search, candidate.features, rows, folds
         self.codes, self.n_classes = search.codes[rows], len(search.classes)
-        self.softmax = candidate.loss == "logistic" and self.n_classes > 2
+        several = self.n_classes > 2 and not candidate.l1_ratio
+        self.softmax = candidate.loss == "logistic" and several
         self.common: dict[str, Any] = {
             "rows": (),
             "codes": self.codes,
@@ -345,6 +380,7 @@ class _FoldRows:
             "weights": np.ones(len(rows)),
             "folds": folds,
             "loss": candidate.loss,
+            "l1_ratio": candidate.l1_ratio,
             "effort": Effort(_TOL, deadline=search.deadline, seed=search.seed),
             "class_weight": search.class_weight,
             "measure": search.measure,
@@ -379,6 +415,11 @@ class _FoldRows:
         if fold not in self.known:
             self.known[fold] = self.posed(self.matrix(fold))
         return self.known[fold]
+
+
+def _least(compared: Sequence[Compared]) -> np.ndarray:
+    """Return the losses of the best candidate so far, fold by fold."""
+    return min((each.losses for each in compared), key=np.mean)
 
 
 def _held_out(store: Store, C: float, folds: Sequence[Fold]) -> np.ndarray:

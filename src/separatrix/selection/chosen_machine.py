@@ -16,6 +16,7 @@ import numpy as np
 from separatrix.core.linear_model import Calibration, fitted_slopes
 from separatrix.core.models import settings_of
 from separatrix.problem.signed import as_matrix
+from separatrix.selection._ratio_store import of_a_ratio
 from separatrix.selection.folds import folds_of
 from separatrix.selection.path import Progress, Store
 from separatrix.selection.path_table import PathTable
@@ -46,6 +47,7 @@ def chosen_machine(
     device: str = "cpu",
     measure: Measure | None = None,
     groups: Any = None,
+    l1: float = 0.0,
 ) -> tuple[Any, PathTable]:
     """Choose C by cross-validation, fit on all rows, and return the machine and the path.
 
@@ -59,6 +61,9 @@ def chosen_machine(
     }
     choosing: dict[str, Any] = {"cv": folds, "rule": rule, "max_seconds": max_seconds, **common}
     choosing["scoring"] = measure
+    if l1:
+        choosing["l1_ratios"] = [l1]
+        common["l1_ratio"] = l1
     kinds = _kinds(plain=device == "cpu")
     if loss == "logistic":
         searched: Any = kinds.LogisticRegressionCV(Cs, **choosing)
@@ -70,8 +75,8 @@ def chosen_machine(
         machine: Any = kinds.LogisticRegression(C, **common)
     else:
         machine = kinds.LinearSVM(C, loss=loss, probability=True, **common)
-        machine._calibration = _calibration(X, y, C, folds, seed, store, groups)
-    own = {*settings_of(searched), "C_", "path_", "scores_", "coefs_paths_"}
+        machine._calibration = _calibration(X, y, C, folds, seed, store, groups, l1)
+    own = {*settings_of(searched), "C_", "l1_ratio_", "path_", "scores_", "coefs_paths_"}
     for name, value in vars(searched).items():
         if name not in own:
             setattr(machine, name, value)
@@ -92,10 +97,12 @@ def fitted_on(
     kinds = _kinds(plain=device == "cpu")
     if np.isfinite(deadline):
         common["max_seconds"] = max(_LAST_SECONDS, deadline - time.perf_counter())
+    ratio = best.candidate.l1_ratio
+    common |= {"device": device, "l1_ratio": ratio}
     if best.candidate.loss == "logistic":
-        way = "multinomial" if best.scores.shape[1] > 1 else "ovr"
-        return kinds.LogisticRegression(best.C, multi_class=way, device=device, **common).fit(X, y)
-    model = kinds.LinearSVM(best.C, loss=best.candidate.loss, device=device, **common).fit(X, y)
+        way = "multinomial" if best.scores.shape[1] > 1 and not ratio else "ovr"
+        return kinds.LogisticRegression(best.C, multi_class=way, **common).fit(X, y)
+    model = kinds.LinearSVM(best.C, loss=best.candidate.loss, **common).fit(X, y)
     known = np.isfinite(best.scores).all(axis=1) if len(best.scores) == len(codes) else None
     if known is not None:
         slopes = fitted_slopes(best.scores[known], codes[known], np.ones(int(known.sum())))
@@ -117,10 +124,10 @@ def _kinds(plain: bool) -> Any:
 
 
 def _calibration(
-    X: Any, y: np.ndarray, C: float, folds: Any, seed: int, store: Store, groups: Any
+    X: Any, y: np.ndarray, C: float, folds: Any, seed: int, store: Store, groups: Any, l1: float
 ) -> Calibration:
     """Fit slopes to the scores that each row has from the fold it was held out of."""
-    stacked, known = held_out_scores(X, y, C, folds, seed, store, groups)
+    stacked, known = held_out_scores(X, y, C, folds, seed, store, groups, l1)
     if not len(known):
         return Calibration(1.0, 1.0, held_out="path")
     slopes = fitted_slopes(stacked, known, np.ones(len(known)))
@@ -128,7 +135,14 @@ def _calibration(
 
 
 def held_out_scores(
-    X: Any, y: np.ndarray, C: float, folds: Any, seed: int, store: Store, groups: Any = None
+    X: Any,
+    y: np.ndarray,
+    C: float,
+    folds: Any,
+    seed: int,
+    store: Store,
+    groups: Any = None,
+    l1: float = 0.0,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the scores that rows have from the folds they were held out of, and their classes.
 
@@ -138,7 +152,7 @@ def held_out_scores(
     classes, codes = np.unique(y, return_inverse=True)
     scores, held_out = [], []
     for number, fold in enumerate(folds_of(folds, X, codes, classes, groups=groups, seed=seed)):
-        kept = store.get((C.hex(), number))
+        kept = of_a_ratio(store, l1).get((C.hex(), number))
         if kept is None:
             continue
         rows = np.flatnonzero(fold.validation > 0.0)

@@ -5,19 +5,22 @@ from __future__ import annotations
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from separatrix.certificates.sparse_gap import SparseGap
+from separatrix.certificates.sparse_softmax_gap import SparseSoftmaxGap
 from separatrix.core.checks import costs_of
-from separatrix.core.largest_cost import largest_cost_of_zero
+from separatrix.core.largest_cost import largest_cost_of_zero, largest_cost_of_zero_classes
 from separatrix.core.proving import About, solve_and_prove
-from separatrix.core.sparse import as_sparse, checked_groups, checked_ratio, method_of
+from separatrix.core.sparse import SparseHyperplane, as_sparse, checked_groups, checked_ratio
+from separatrix.core.sparse_classes import SparseMultinomial, as_sparse_softmax
 from separatrix.estimators.logistic_regression import LogisticRegression
 from separatrix.problem.losses import LOGISTIC
 from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import Known, SignedProblem
+from separatrix.problem.softmax import SoftmaxProblem
 from separatrix.selection.refinement import sparse_grid
 from separatrix.solvers.running.threads import one_thread
 
@@ -26,10 +29,12 @@ __all__ = ["LogisticRegressionPath"]
 
 @dataclass(eq=False)
 class LogisticRegressionPath:
-    """Sparse weights of two classes for every C, each proved; the first C leaves all weights zero.
+    """Sparse weights for every C, each proved; the first C leaves all weights zero.
 
     Minimises ``l1_ratio |w|_1 + (1 - l1_ratio)/2 |w|^2 + C sum_i s_i log(1 + exp(-y_i f(x_i)))``
-    with f(x) = w.x + b, b free. `LogisticRegressionCV` with `l1_ratios` chooses a C by folds.
+    with f(x) = w.x + b, b free. More than two classes are fitted at once, as in
+    `LogisticRegression`: all weights of a column are zero together. `LogisticRegressionCV` with
+    `l1_ratios` chooses a C by folds.
 
     Parameters
     ----------
@@ -52,13 +57,13 @@ class LogisticRegressionPath:
     Cs_ : array
         The values of C, ascending.
     coefs_, intercepts_ : arrays
-        A row of weights and an intercept for every C.
-    certificates_ : list of SparseGap
+        A row of weights and an intercept for every C; of several classes, a row for each class.
+    certificates_ : list of SparseGap or SparseSoftmaxGap
         The proof of every C: its gap, and the columns that are zero in every optimum.
     path_ : dict of arrays
         ``C, n_nonzero, n_proved_zero, objective, gap, passes, seconds``, one entry for each C.
     classes_, names_
-        The two classes, and the names of the columns.
+        The classes, and the names of the columns.
 
     See Also
     --------
@@ -96,47 +101,95 @@ class LogisticRegressionPath:
             groups=self.groups,
         )
         X, codes, weights = model._prepared(X, y, sample_weight, "logistic")
-        if len(model.classes_) != 2:
-            raise ValueError(
-                f"Only binary classification is supported: got {len(model.classes_)} classes. "
-                "LogisticRegressionCV(l1_ratios=[1.0]) sets each class against the rest."
-            )
         self.classes_ = model.classes_
         self.names_ = _names(model, X.shape[1])
-        intercept = bool(self.fit_intercept)
-        rows = SignedProblem(X, np.where(codes == 1, 1.0, -1.0), intercept, Known())
         groups = checked_groups(self.groups, X.shape[1])
-        given = (weights, "logistic", ratio, intercept, groups)
-        least = largest_cost_of_zero(rows.X, rows.signs, *given)
-        self.Cs_, _ = sparse_grid(self.Cs, least, X)
+        path = _SeveralClasses if len(model.classes_) > 2 else _TwoClasses
+        posed = path(X, codes, weights, len(model.classes_), bool(self.fit_intercept), groups)
+        self.Cs_, _ = sparse_grid(self.Cs, posed.largest_cost(ratio), X)
         effort, classes = model._effort(), tuple(str(name) for name in model.classes_)
         found, taken, first = [], [], None
         with one_thread(), ThreadPoolExecutor(1) as pool:
             about = About(model._name(X, codes, pool), classes)
             for C in self.Cs_.tolist():
                 begun = time.thread_time()
-                posed = MachineProblem(rows, costs_of(C, weights), LOGISTIC)
-                problem = as_sparse(posed, ratio, groups)
-                one = solve_and_prove(method_of(problem), problem, effort, about, first)
+                problem = posed.problem(C, ratio)
+                one = solve_and_prove(posed.method, problem, effort, about, first)
                 found.append(one)
                 taken.append(time.thread_time() - begun)
-                first = (one.weights, None)
+                first = posed.next_start(one)
         self._keep(found, taken)
         return self
 
     def _keep(self, found: list[Any], taken: list[float]) -> None:
-        table = np.array([one.weights for one in found])
-        self.coefs_, self.intercepts_ = table[:, 1:], table[:, 0]
-        self.certificates_: list[SparseGap] = [one.proof for one in found]
+        self.certificates_: list[SparseGap | SparseSoftmaxGap] = [one.proof for one in found]
+        table = np.array([proof.weights for proof in self.certificates_])
+        self.coefs_, self.intercepts_ = table[..., 1:], table[..., 0]
+        nonzero = self.coefs_ != 0.0
         self.path_ = {
             "C": self.Cs_,
-            "n_nonzero": np.count_nonzero(self.coefs_, axis=1),
+            "n_nonzero": np.count_nonzero(nonzero if nonzero.ndim == 2 else nonzero.any(1), axis=1),
             "n_proved_zero": np.array([len(proof.zeros) for proof in self.certificates_]),
             "objective": np.array([proof.primal for proof in self.certificates_]),
             "gap": np.array([proof.gap for proof in self.certificates_]),
             "passes": np.array([one.passes for one in found]),
             "seconds": np.array(taken),
         }
+
+
+@dataclass(frozen=True, eq=False)
+class _TwoClasses:
+    """The problems of a path, of one hyperplane."""
+
+    X: Any
+    codes: np.ndarray
+    weights: np.ndarray
+    n_classes: int
+    intercept: bool
+    groups: np.ndarray | None
+    known: Known = field(default_factory=Known)
+
+    method: ClassVar[Any] = SparseHyperplane
+
+    @property
+    def _signs(self) -> np.ndarray:
+        return np.where(self.codes == 1, 1.0, -1.0)
+
+    def largest_cost(self, ratio: float) -> float:
+        """Return the largest C at which all weights are zero."""
+        given = self.weights, "logistic", ratio, self.intercept, self.groups
+        return largest_cost_of_zero(self.X, self._signs, *given)
+
+    def problem(self, C: float, ratio: float) -> Any:
+        """Pose the problem of one C."""
+        rows = SignedProblem(self.X, self._signs, self.intercept, self.known)
+        posed = MachineProblem(rows, costs_of(C, self.weights), LOGISTIC)
+        return as_sparse(posed, ratio, self.groups)
+
+    def next_start(self, one: Any) -> Any:
+        """Return where the next C starts."""
+        return one.weights, None
+
+
+class _SeveralClasses(_TwoClasses):
+    """The problems of a path, of all classes at once."""
+
+    method: ClassVar[Any] = SparseMultinomial
+
+    def largest_cost(self, ratio: float) -> float:
+        """Return the largest C at which all weights are zero."""
+        given = self.weights, self.n_classes, ratio, self.intercept, self.groups
+        return largest_cost_of_zero_classes(self.X, self.codes, *given)
+
+    def problem(self, C: float, ratio: float) -> Any:
+        """Pose the problem of one C."""
+        costs = costs_of(C, self.weights)
+        posed = SoftmaxProblem(self.X, self.codes, self.n_classes, costs, self.intercept)
+        return as_sparse_softmax(posed, ratio, self.groups, self.known)
+
+    def next_start(self, one: Any) -> Any:
+        """Return where the next C starts."""
+        return one.proof.weights
 
 
 def _names(model: Any, width: int) -> list[str]:

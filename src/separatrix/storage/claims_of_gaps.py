@@ -15,6 +15,7 @@ from separatrix.certificates.kernel_separation import KernelSeparation
 from separatrix.certificates.multiclass_gap import MulticlassGap
 from separatrix.certificates.softmax_gap import SoftmaxGap
 from separatrix.certificates.sparse_gap import SparseGap
+from separatrix.certificates.sparse_softmax_gap import SparseSoftmaxGap
 from separatrix.core.class_verdict import ClassVerdict
 from separatrix.core.keeping import (
     keep_direct,
@@ -85,7 +86,7 @@ def _require_sparsity(values: Values, gap: Any, ridge: float) -> float:
     """Return what |w|^2 costs; require that |w|_1 costs what `l1_ratio` says."""
     model = values.model
     ratio = ratio_of(model)
-    found = gap.l1 if isinstance(gap, SparseGap) else 0.0
+    found = gap.l1 if isinstance(gap, SparseGap | SparseSoftmaxGap) else 0.0
     if "l1_ratio_" in vars(model):
         chosen = model.l1_ratio_
         values.require(type(chosen) is float and chosen == found, "l1_ratio_")
@@ -201,7 +202,8 @@ def _costs(C: float, weights: np.ndarray, loss: str, separated: bool) -> tuple[n
 def _require_posed(model: Any, gap: Any, loss: str, ridge: float) -> None:
     """Require that loss, intercept and penalties of the certificate are those of the model."""
     penalty = float(getattr(model, "intercept_penalty", 0.0))
-    own = {MulticlassGap: "hinge", SoftmaxGap: "logistic"}.get(type(gap))
+    softmax = dict.fromkeys((SoftmaxGap, SparseSoftmaxGap), "logistic")
+    own = {MulticlassGap: "hinge", **softmax}.get(type(gap))
     for found, expected, name in (
         (own or gap.loss, loss, "loss"),
         (gap.intercept, bool(model.fit_intercept), "fit_intercept"),
@@ -456,7 +458,16 @@ def _require_kernel_margins(gaps: Any, data: TrainingRows) -> None:
 
 CLAIMS = {
     **dict.fromkeys(
-        (DualityGap, DualityGaps, PairGaps, ScaledGap, MulticlassGap, SoftmaxGap, SparseGap),
+        (
+            DualityGap,
+            DualityGaps,
+            PairGaps,
+            ScaledGap,
+            MulticlassGap,
+            SoftmaxGap,
+            SparseGap,
+            SparseSoftmaxGap,
+        ),
         _require_linear_model,
     ),
     **dict.fromkeys((KernelGap, KernelGaps, KernelMulticlassGap), _require_kernel_model),

@@ -55,6 +55,7 @@ RECORDS = {
     "Separation": "separatrix.certificates.separation",
     "SoftmaxGap": "separatrix.certificates.softmax_gap",
     "SparseGap": "separatrix.certificates.sparse_gap",
+    "SparseSoftmaxGap": "separatrix.certificates.sparse_softmax_gap",
     "Split": "separatrix.certificates.errors",
     "Violation": "separatrix.problem.optimality",
     "Witness": "separatrix.core.separability",

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.data.encodings.cells import is_comma_number
-from separatrix.data.encodings.columns import Column, Texts, is_number
+from separatrix.data.encodings.columns import CellColumn, Column, Texts, is_number
 from separatrix.data.encodings.prose import ProseCode, fit_prose, is_prose
 from separatrix.data.encodings.signed_numbers import THOUSANDS, numbers_with, sign_of
 
@@ -59,8 +59,8 @@ class NumberCode:
         """Return the features of a column that is not there."""
         return self._slots(np.full(n_rows, np.nan))
 
-    def _slots(self, values: NDArray[np.float64]) -> Slots:
-        gaps = np.isnan(values)
+    def _slots(self, values: NDArray[np.float64], gaps: NDArray[np.bool_] | None = None) -> Slots:
+        gaps = np.isnan(values) if gaps is None else gaps
         slots: Slots = [(0, np.where(gaps, self.median, values) if gaps.any() else values)]
         if self.indicator:
             slots.append((1, gaps.astype(float)))
@@ -69,12 +69,12 @@ class NumberCode:
     def apply(self, column: Column, missing: frozenset[str], notes: list[str]) -> Slots:
         """Return, for each slot, the feature and the value of every row."""
         values = self._values(column, missing)
-        gaps = int(np.isnan(values).sum())
-        if gaps and not self.indicator:
+        gaps = _gaps(column, values)
+        if not self.indicator and gaps.any():
             notes.append(
-                f"{self.name}: {gaps} missing, none in training; each became {self.median:g}"
+                f"{self.name}: {gaps.sum()} missing, none in training; each became {self.median:g}"
             )
-        return self._slots(values)
+        return self._slots(values, gaps)
 
     def _values(self, column: Column, missing: frozenset[str]) -> NDArray[np.float64]:
         if self.sign:
@@ -161,6 +161,12 @@ def _median(values: NDArray[np.float64]) -> float:
     return float(0.5 * ordered[low] + 0.5 * ordered[high])
 
 
+def _gaps(column: Column, values: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Mark the numbers that are missing."""
+    plain = isinstance(column, CellColumn) and column.is_plain
+    return np.zeros(len(values), dtype=bool) if plain else np.isnan(values)
+
+
 def _fit_number(
     column: Column, values: NDArray[np.float64], sign: str, notes: list[str]
 ) -> NumberCode:
@@ -171,7 +177,7 @@ def _fit_number(
         what = " and ".join(parts.get(each, repr(each)) for each in sign)
         notes.append(f"{column.name}: read as numbers, without {what}")
     say_numbering(column, values, notes)
-    gaps = np.isnan(values)
+    gaps = _gaps(column, values)
     if not gaps.any():
         some = values[:: -(-len(values) // _MEDIAN_ROWS)]
         return NumberCode(column.name, _median(some), False, sign)
@@ -256,7 +262,7 @@ def fit_code(
 ) -> Code | None:
     """Decide on the whole column how it becomes features; None when it holds nothing."""
     values, sign = (None, "") if categorical else _numbers_of(column, missing)
-    if values is not None and np.isnan(values).all():
+    if values is not None and np.isnan(values[0]) and np.isnan(values).all():
         notes.append(f"{column.name}: no value in any row; left out")
         return None
     if values is not None:

@@ -75,7 +75,8 @@ class CellColumn:
 
     ``parsed`` holds the numbers where every cell is known to be a number or empty. Otherwise the
     cells are numbered, and only the distinct ones are looked at. ``decimal`` is the sign before the
-    fraction, point or comma; None is for what the cells show.
+    fraction, point or comma; None is for what the cells show. ``is_plain``: every cell was read as
+    a finite number.
     """
 
     name: str
@@ -84,6 +85,7 @@ class CellColumn:
     error_at: Callable[[str, int, int], DataError] = field(repr=False)
     parsed: NDArray[np.float64] | None = field(default=None, repr=False)
     decimal: str | None = "."
+    is_plain: bool = False
     is_declared_category: ClassVar[bool] = False
 
     def __len__(self) -> int:
@@ -130,7 +132,7 @@ class CellColumn:
             values = self._values[0][self._cells[0]]
         else:
             values = self.parsed
-        if np.isinf(values).any():
+        if not self.is_plain and np.isinf(values).any():
             row = int(np.argmax(np.isinf(values)))
             raise self.error("the number is too large for a float64; rescale the column", row)
         return values

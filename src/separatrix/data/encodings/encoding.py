@@ -23,6 +23,8 @@ from separatrix.data.encodings.prose import ProseCode
 from separatrix.data.options import ReadOptions
 from separatrix.errors import DataError
 
+_ROWS_AT_A_TIME = 4096
+
 _ROWS_AT_ONCE = 1 << 16
 
 
@@ -100,8 +102,10 @@ class TableEncoding(Encoding):
 
     def _dense(self, slots: Slots, n_rows: int) -> NDArray[Any]:
         X = np.empty((n_rows, len(slots)), dtype=np.float32 if self.single else np.float64)
-        for place, (_, values) in enumerate(slots):
-            X[:, place] = values
+        for begin in range(0, n_rows, _ROWS_AT_A_TIME):  # few enough to stay in the cache
+            rows = slice(begin, begin + _ROWS_AT_A_TIME)
+            for place, (_, values) in enumerate(slots):
+                X[rows, place] = values[rows]
         return X
 
     def to_dict(self) -> dict[str, Any]:

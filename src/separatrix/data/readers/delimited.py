@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from separatrix.data.arrow import opened
 from separatrix.data.encodings.columns import CellColumn
 from separatrix.data.readers.delimited_head import (
@@ -173,11 +175,12 @@ def _columns(
             start,
         )
     cells = _Cells(source, separator, start, words)
+    plain = np.zeros(width, bool) if values is None else np.isfinite(values).all(axis=0)
     columns = []
     for place, name in enumerate(names):
         numbers = None if values is None or words[place] else values[:, place]
-        load = partial(cells.column, place)
-        columns.append(CellColumn(name, place + 1, load, found.error, numbers, decimal))
+        load, is_plain = partial(cells.column, place), numbers is not None and bool(plain[place])
+        columns.append(CellColumn(name, place + 1, load, found.error, numbers, decimal, is_plain))
     return columns
 
 

@@ -110,6 +110,15 @@ def _parse_rows(
         row += 1
 
 
+def _most_rows(source: Source, begin: int, end: int) -> int:
+    """Return how many lines there are at the most: as many as line ends, and an open one."""
+    text = source.octets[begin:end]
+    ends = np.count_nonzero(text == 10)
+    if source.data.find(b"\r", begin, end) >= 0:
+        ends += np.count_nonzero(text == 13)
+    return int(ends + (text[-1] != 10))
+
+
 def read_grid(
     source: Source, separator: str, width: int, start: int
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_], int]:
@@ -125,11 +134,8 @@ def read_grid(
     text, chunks = source.octets, line_chunks(source.data, start, CHUNK)
     parse_rows = for_work(_parse_rows, len(text))
 
-    def count(number: int) -> int:
-        part = text[slice(*chunks[number])]
-        return int(np.count_nonzero(part == 10) + np.count_nonzero(part == 13)) + 1
-
-    starts = [0, *np.cumsum(in_chunks(count, chunks)).tolist()]
+    counts = in_chunks(lambda number: _most_rows(source, *chunks[number]), chunks)
+    starts = [0, *np.cumsum(counts).tolist()]
     values = np.empty((starts[-1], width))
     bits = values.view(np.int64)
     words = np.zeros((len(chunks), width), dtype=bool)

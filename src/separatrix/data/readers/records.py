@@ -87,7 +87,7 @@ class Records:
                 raise self._error("half of a surrogate pair is no character", row, number) from None
 
         parsed = _numbers(values) if kinds <= _NUMBERS else None
-        return RecordColumn(name, number, load, self._error, parsed, decimal, len(values))
+        return RecordColumn(name, number, load, self._error, parsed, decimal, rows=len(values))
 
     def _refuse_nested(self, name: str, number: int, values: list[Any]) -> None:
         row = next((k for k, value in enumerate(values) if isinstance(value, list | dict)), None)

@@ -234,7 +234,8 @@ def _read_stored(path: str, name: str, max_bytes: int | None) -> Any:
     if path == STDIN:
         return _read_stream(sys.stdin.buffer, name, max_bytes)
     try:
-        with open(path, "rb") as file:
+        # Without a buffer: what has been read of it would be joined to the rest, a copy of all.
+        with open(path, "rb", buffering=0) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 return _read_stream(file, name, max_bytes)
             if max_bytes is not None and os.fstat(file.fileno()).st_size > max_bytes:

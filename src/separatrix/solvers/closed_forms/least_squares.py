@@ -29,17 +29,15 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg as sl
-from scipy.linalg import lapack
 from scipy.sparse.linalg import LinearOperator, lsmr
 
 from separatrix.problem.centred import CentredRows, centred_rows
 from separatrix.problem.signed import FloatArray, Matrix
+from separatrix.solvers.linear.well_factored import well_factored
 
-__all__ = ["REFINEMENTS", "Solution", "solve_least_squares", "well_factored"]
+__all__ = ["REFINEMENTS", "Solution", "solve_least_squares"]
 
 _EPS = 2.0**-52
-# Below this the Gram matrix, which squares the condition number, leaves too few digits to refine.
-WELL_CONDITIONED = 1e-8
 _MODERATE_SPREAD = 2.0**40
 _MODERATE_EXPONENTS = 100
 _LARGEST_PENALTY = 2.0**1000
@@ -140,16 +138,19 @@ def _tall(A: CentredRows, B: FloatArray, ridge: float) -> _Found:
     penalty = penalty_of_columns(A, ridge)
     # A ridge beyond all bounds leaves a column a weight of 0, to within the least float.
     penalty = np.minimum(penalty, _LARGEST_PENALTY)
-    norms = np.sqrt(A.square_norms() + penalty)
+    is_tall = A.shape[0] >= A.shape[1]
+    gram = A.gram() if is_tall else None
+    squares = A.square_norms() if gram is None else np.diag(gram)
+    norms = np.sqrt(squares + penalty)
     norms[norms == 0.0] = 1.0
-    unit = A.rows / norms
     penalty = penalty / norms**2
-    if A.shape[0] >= A.shape[1]:
-        V = _by_cholesky(unit, B, penalty)
+    if gram is not None:
+        V = _by_cholesky(A, gram, norms, B, penalty)
         if V is not None:
             return _Found(
                 V / norms[:, None], "Cholesky, refined", A.shape[1], REFINEMENTS, 1.0 + 4.0
             )
+    unit = A.rows / norms
     if ridge > 0.0:
         unit = np.vstack([unit, np.diag(np.sqrt(penalty))])
         B = np.vstack([B, np.zeros((A.shape[1], B.shape[1]))])
@@ -157,26 +158,21 @@ def _tall(A: CentredRows, B: FloatArray, ridge: float) -> _Found:
     return _Found(V, "QR with pivoting", rank, 1, 1.0)
 
 
-def _by_cholesky(unit: FloatArray, B: FloatArray, penalty: FloatArray) -> FloatArray | None:
-    gram = unit.T @ unit
+def _by_cholesky(
+    A: CentredRows, gram: FloatArray, norms: FloatArray, B: FloatArray, penalty: FloatArray
+) -> FloatArray | None:
+    """Return the weights of columns of length 1; None where too few digits would be left."""
+    gram = gram / norms / norms[:, None]
     gram[np.diag_indices_from(gram)] += penalty
     factor = well_factored(gram)
     if factor is None:
         return None
-    V = sl.cho_solve((factor, True), unit.T @ B, check_finite=False)
+    tall = norms[:, None]
+    V = sl.cho_solve((factor, True), A.transposed_times(B) / tall, check_finite=False)
     for _ in range(REFINEMENTS):
-        gradient = unit.T @ (B - unit @ V) - penalty[:, None] * V
-        V = V + sl.cho_solve((factor, True), gradient, check_finite=False)
+        pull = A.transposed_times(B - A.times(V / tall)) / tall
+        V = V + sl.cho_solve((factor, True), pull - penalty[:, None] * V, check_finite=False)
     return np.asarray(V)
-
-
-def well_factored(gram: FloatArray, least: float = WELL_CONDITIONED) -> FloatArray | None:
-    """Return Cholesky's factor; None where the reciprocal condition is not above `least`."""
-    size = float(np.abs(gram).sum(axis=0).max())
-    factor, failed = lapack.dpotrf(gram, lower=1)
-    if failed or not lapack.dpocon(factor, size, uplo="L")[0] > least:
-        return None
-    return np.asarray(factor)
 
 
 def _by_orthogonal(

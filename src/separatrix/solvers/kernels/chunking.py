@@ -272,7 +272,8 @@ def _measure(state: State) -> None:
             state.status = Status.NOT_SEPARABLE
             return
     elif state.tol < state.gap <= _BIAS_NEAR * state.tol:
-        least, most = hinge_bias_interval(f + machine.signs, machine.signs, machine.costs)
+        scores = f + machine.signs
+        least, most = hinge_bias_interval(scores, machine.signs, machine.costs, state.bias)
         best = min(max(state.bias, least), most)
         state.bias, state.primal = best, machine.primal(alpha, f, best)
     if state.gap <= state.tol:

@@ -210,11 +210,25 @@ def movable(machine: KernelMachine, alpha: np.ndarray) -> tuple[np.ndarray, np.n
 
 def violation(machine: KernelMachine, alpha: np.ndarray, f: np.ndarray) -> tuple[float, float]:
     """Return the least f of rows that may grow and the largest f of rows that may fall."""
-    grows, falls = movable(machine, alpha)
-    return (
-        float(f[grows].min(initial=np.inf)),
-        float(f[falls].max(initial=-np.inf)),
-    )
+    low, high = _ends(machine.signs, machine.costs, alpha, f)
+    return float(low), float(high)
+
+
+@compiled
+def _ends(
+    signs: np.ndarray, costs: np.ndarray, alpha: np.ndarray, f: np.ndarray
+) -> tuple[float, float]:
+    low, high = np.inf, -np.inf
+    for i in range(len(f)):
+        if np.isnan(f[i]):
+            return np.nan, np.nan
+        above, below = alpha[i] > 0.0, alpha[i] < costs[i]
+        grows, falls = (below, above) if signs[i] > 0.0 else (above, below)
+        if grows and f[i] < low:
+            low = f[i]
+        if falls and f[i] > high:
+            high = f[i]
+    return low, high
 
 
 def choose_rows(
@@ -225,13 +239,12 @@ def choose_rows(
     if n <= size:
         return np.flatnonzero(machine.costs > 0.0)
     grows, falls = movable(machine, alpha)
-    taken = np.zeros(n, dtype=bool)
+    free = np.ones(n, dtype=bool)
     kept = last[: min(size // 2, size - 2)]  # the worst of either end must find room
-    taken[kept] = True
-    half = (size - len(kept)) // 2
-    low = _least(np.where(grows & ~taken, f, np.inf), half)
-    taken[low] = True
-    high = _least(np.where(falls & ~taken, -f, np.inf), size - len(kept) - len(low))
+    free[kept] = False
+    low = _least(np.flatnonzero(grows & free), f, (size - len(kept)) // 2)
+    free[low] = False
+    high = _least(np.flatnonzero(falls & free), -f, size - len(kept) - len(low))
     # The newest come first: they are the ones to keep.
     return np.concatenate([low, high, kept])
 
@@ -239,18 +252,13 @@ def choose_rows(
 def choose_worst(violations: np.ndarray, last: np.ndarray, size: int) -> np.ndarray:
     """Return at most `size` rows of the largest violations; half of them from the `last` ones."""
     kept = last[: size // 2]
-    open_to = np.where(violations > 0.0, -violations, np.inf)
-    open_to[kept] = np.inf
-    return np.concatenate([_least(open_to, size - len(kept)), kept])
+    free = violations > 0.0
+    free[kept] = False
+    return np.concatenate([_least(np.flatnonzero(free), -violations, size - len(kept)), kept])
 
 
-def _least(values: np.ndarray, count: int) -> np.ndarray:
-    """Return where the smallest finite values are."""
-    count = min(count, int(np.isfinite(values).sum()))
-    if count == 0:
-        return np.zeros(0, dtype=np.int64)
-    if count < len(values):
-        places = np.argpartition(values, count - 1)[:count]
-    else:
-        places = np.arange(len(values))
-    return np.sort(places)
+def _least(rows: np.ndarray, values: np.ndarray, count: int) -> np.ndarray:
+    """Return those `count` of the rows, ascending, whose values are smallest."""
+    if count >= len(rows):
+        return rows
+    return np.sort(rows[np.argpartition(values[rows], count - 1)[:count]]) if count else rows[:0]

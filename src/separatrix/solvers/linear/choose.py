@@ -203,7 +203,7 @@ class MachineRun:
             self.state = MachineState(problem, tol, np.zeros(d + 1), np.zeros(n))
             return
         if solver == "gram":
-            inner, self._back = gram.reduced(problem)
+            inner, self._back = gram.reduced(problem, tol)
             first = None if first is None else (None, first[1])
         self.method = _method(inner, solver)
         self.state = self.method.start(

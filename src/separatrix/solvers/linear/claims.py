@@ -19,13 +19,17 @@ from separatrix.problem.signed import FloatArray
 __all__ = ["best_bias", "evened", "hard_claim", "hinge_bias_interval", "with_bias"]
 
 _FLAT = 1e-12
+_FEW, _REACH = 1 << 12, 0.03
 
 
-def hinge_bias_interval(scores: Any, signs: Any, costs: Any) -> tuple[float, float]:
+def hinge_bias_interval(
+    scores: Any, signs: Any, costs: Any, near: float | None = None
+) -> tuple[float, float]:
     """Return the ends of the interval of best biases; inf where nothing holds it (one class alone).
 
     The slope in b starts at minus the cost of all positive rows and grows by c_i where b passes
-    y_i - f_i; the objective is least where the slope changes sign.
+    y_i - f_i; the objective is least where the slope changes sign. Where a bias `near` the best is
+    known, only what is about there is sorted.
 
     >>> hinge_bias_interval(np.array([-3.0, 3.0]), np.array([-1.0, 1.0]), np.ones(2))
     (-2.0, 2.0)
@@ -33,16 +37,33 @@ def hinge_bias_interval(scores: Any, signs: Any, costs: Any) -> tuple[float, flo
     used = costs > 0.0
     turns, steps, positive = (signs - scores)[used], costs[used], signs[used] > 0.0
     is_host = isinstance(turns, np.ndarray)
+    # Sums of costs are rounded: a slope this small is level ground.
+    level, first = _FLAT * float(steps.sum()), -float(steps[positive].sum())
+    if near is not None and len(turns) > _FEW:
+        turns, steps, first = _about(near, turns, steps, first, level)
     order = turns.argsort(kind="stable") if is_host else turns.argsort(stable=True)
     turns = turns[order]
-    slopes = steps[order].cumsum(0) - float(steps[positive].sum())
-    # Sums of costs are rounded: a slope this small is level ground.
-    level = _FLAT * float(steps.sum())
+    slopes = steps[order].cumsum(0) + first
     low, high = int((slopes < -level).sum()), int((slopes <= level).sum())
     return (
         float(turns[min(low, len(turns) - 1)]) if bool(positive.any()) else -np.inf,
         float(turns[min(high, len(turns) - 1)]) if not bool(positive.all()) else np.inf,
     )
+
+
+def _about(
+    near: float, turns: Any, steps: Any, first: float, level: float
+) -> tuple[Any, Any, float]:
+    """Return the turns in an interval around `near` where the slope changes sign, and it before."""
+    reach, least, most = _REACH, float(turns.min()), float(turns.max())
+    while near - reach > least or near + reach < most:
+        before, within = turns < near - reach, turns <= near + reach
+        slope = first + float(steps[before].sum())
+        if slope < -level and first + float(steps[within].sum()) > level:
+            here = within & ~before
+            return turns[here], steps[here], slope
+        reach *= 4.0
+    return turns, steps, first
 
 
 def best_bias(scores: Any, signs: Any, costs: Any) -> float:

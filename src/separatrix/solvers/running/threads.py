@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 __all__ = ["begun", "cores", "one_thread"]
 
-_LITTLE = 1 << 16  # entries: a thread takes longer to start than they take
+_LITTLE = 1 << 17  # entries: a thread takes longer to start than they take
 
 
 def cores() -> int:

@@ -75,9 +75,12 @@ def _direction(gram: _Gram, mask: np.ndarray, slack: np.ndarray) -> np.ndarray:
 
 
 def _cholesky_solve(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
-    from scipy.linalg import cho_factor, cho_solve
+    from scipy.linalg.lapack import dposv
 
-    return np.asarray(cho_solve(cho_factor(matrix, check_finite=False), right, check_finite=False))
+    _, solution, failed = dposv(matrix, right)
+    if failed:
+        raise np.linalg.LinAlgError("not positive definite")
+    return np.asarray(solution)
 
 
 def _best_step(slack: np.ndarray, gain: np.ndarray) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import flint
@@ -118,6 +119,7 @@ def opposite_duplicates(rows: SignedRows) -> tuple[int, int] | None:
     return None
 
 
+@lru_cache(maxsize=4)
 def _keys(count: int) -> np.ndarray:
     return np.random.default_rng(1).integers(1, 2**63, size=count, dtype=np.uint64) * np.uint64(
         2

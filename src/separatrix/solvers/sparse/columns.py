@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from separatrix._compiled import compiled
-from separatrix.problem.signed import Matrix, SignedProblem
+from separatrix.problem.signed import Matrix
 from separatrix.solvers.sparse.by_columns import combined, scored
 
 __all__ = ["Columns", "WorkingSet"]
@@ -24,7 +24,7 @@ _MUCH = 8.0  # a working set of so large a part of all entries is found in the r
 class Columns:
     """The columns that may be nonzero: `numbers` name them among all columns of X."""
 
-    def __init__(self, rows: SignedProblem) -> None:
+    def __init__(self, rows: Any) -> None:
         X = rows.X
         self._X: Any = rows.once("columns", lambda: _by_columns(X))
         self._rows: Any = X if sp.issparse(X) and X.dtype == np.float64 else None
@@ -33,11 +33,11 @@ class Columns:
         self.entries_now = self.entries
 
     def combination(self, shares: np.ndarray) -> np.ndarray:
-        """Return sum_i s_i x_i, of these columns."""
+        """Return sum_i s_i x_i, of these columns; for shares by class, a column a class."""
         X = self._X
         if not sp.issparse(X) or len(self.numbers) == X.shape[1]:
             return np.asarray(X.T @ shares)
-        found: np.ndarray = combined(X.indptr, X.indices, X.data, self.numbers, shares)
+        found: np.ndarray = _combination(shares)(X.indptr, X.indices, X.data, self.numbers, shares)
         return found
 
     def spreads(self, costs: np.ndarray, has_bias: bool) -> np.ndarray:
@@ -114,18 +114,25 @@ class WorkingSet:
         return each * (0.7 if m <= _NEAR else 4.0) + 2.0
 
     def combination(self, shares: np.ndarray) -> np.ndarray:
-        """Return sum_i s_i x_i."""
+        """Return sum_i s_i x_i; for shares by class, a column a class."""
         if self._columns is None:
             return np.asarray(self._block.T @ shares)
-        found: np.ndarray = combined(*self.columns, shares)
+        found: np.ndarray = _combination(shares)(*self.columns, shares)
         return found
 
     def scores(self, w: np.ndarray) -> np.ndarray:
-        """Return w.x_i of every row."""
+        """Return w.x_i of every row; for weights by class, a column a class."""
         if self._columns is None:
             return np.asarray(self._block @ w)
-        found: np.ndarray = scored(*self.columns, w, self._n_rows)
+        loop = scored if w.ndim == 1 else _scored_by_class
+        found: np.ndarray = loop(*self.columns, w, self._n_rows)
         return found
+
+    def dense(self) -> np.ndarray:
+        """Return the columns as a dense block."""
+        if self._columns is None:
+            return np.asarray(self._block)
+        return np.asarray(self.by_rows.toarray())
 
     def curvature(self, bends: np.ndarray, has_bias: bool) -> tuple[np.ndarray, np.ndarray]:
         """Return X' D X, D the curvatures, the bias eliminated from it; and the mean of columns."""
@@ -147,6 +154,35 @@ class WorkingSet:
             _add_pairs(rows.indptr, rows.indices, rows.data, bends, matrix)
         matrix += np.triu(matrix, 1).T
         return matrix - total * np.outer(mean, mean), mean
+
+
+def _combination(shares: np.ndarray) -> Any:
+    return combined if shares.ndim == 1 else _combined_by_class
+
+
+@compiled
+def _combined_by_class(starts, indices, values, places, shares):  # type: ignore[no-untyped-def]
+    """Return sum_i s_ik x_ij for the columns j at these places, and every class k."""
+    K = shares.shape[1]
+    found = np.zeros((places.shape[0], K))
+    for a in range(places.shape[0]):
+        for t in range(starts[places[a]], starts[places[a] + 1]):
+            for k in range(K):
+                found[a, k] += values[t] * shares[indices[t], k]
+    return found
+
+
+@compiled
+def _scored_by_class(starts, indices, values, places, W, n):  # type: ignore[no-untyped-def]
+    """Return the scores of every row, W the weights of these columns by class."""
+    K = W.shape[1]
+    found = np.zeros((n, K))
+    for a in range(places.shape[0]):
+        if W[a].any():
+            for t in range(starts[places[a]], starts[places[a] + 1]):
+                for k in range(K):
+                    found[indices[t], k] += values[t] * W[a, k]
+    return found
 
 
 def _by_columns(X: Matrix) -> Any:

@@ -13,11 +13,10 @@ from separatrix.solvers.linear.row_terms import best_step, derivatives, gain_of,
 from separatrix.solvers.sparse.columns import Columns
 
 __all__ = [
-    "FIRST_SET", "LEAST_FLOOR", "Memory", "Point", "SparseState", "balanced_shares", "centre_bias",
+    "LEAST_FLOOR", "Memory", "Point", "SparseState", "balanced_shares", "centre_bias",
     "differentiate", "dual_of", "penalty_of", "radius",
 ]  # fmt: skip
 
-FIRST_SET = 20
 LEAST_FLOOR = 1e-6  # of the curvature of a row, as a share of its largest
 _ENOUGH_BIAS, _OF_THE_TOLERANCE = 1e-13, 1e-4  # of all dual variables together
 

@@ -12,7 +12,6 @@ Nothing depends on the scale of a column but the penalty, which is that of the c
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,9 +21,9 @@ from separatrix.solvers.linear.contract import is_solved_at_once
 from separatrix.solvers.running.drive import Status
 from separatrix.solvers.running.threads import one_thread
 from separatrix.solvers.sparse.columns import Columns
+from separatrix.solvers.sparse.course import advanced, chosen
 from separatrix.solvers.sparse.newton_steps import work
 from separatrix.solvers.sparse.point import (
-    FIRST_SET,
     Memory,
     Point,
     SparseState,
@@ -38,10 +37,6 @@ from separatrix.solvers.sparse.point import (
 __all__ = ["advance", "start", "without_dust"]
 
 _DUST = 1e-12
-_STALLS, _NEARER, _MARKEDLY = 6, 0.95, 0.01
-_FAR_OFF = 5.0  # times the penalty
-_NARROW = 128  # columns
-_WIDER = 3  # than the nonzero weights: the most that a working set grows
 
 
 def start(
@@ -78,57 +73,16 @@ def start(
 
 def advance(state: SparseState, budget: int) -> Status | None:
     """Make at most `budget` updates."""
-    with one_thread(), np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        for _ in range(budget):
-            ended = _outcome(state)
-            if ended is not None:
-                return ended
-            _update(state)
-        return _outcome(state)
+    return advanced(state, budget, _work, _look)
 
 
-def _outcome(state: SparseState) -> Status | None:
+def _work(state: SparseState, problem: SparseProblem) -> None:
+    """Take Newton steps on the columns that are nonzero, beyond their bound or nearest to it."""
     memory = state.memory
-    if memory.solved or state.gap <= state.tol:
-        return Status.OPTIMAL
-    if memory.stalls >= _STALLS:
-        return Status.UNPROVED
-    return Status.BUDGET if state.passes >= memory.max_passes else None
-
-
-def _update(state: SparseState) -> None:
-    """Choose a working set, take Newton steps on it, and look at all columns again."""
-    memory, before = state.memory, state.primal
-    problem = _next_stop(state)
-    work(state, _chosen(state, problem), problem)
-    state.updates += 1
-    _look(state)
-    fallen = state.primal < before * (1.0 - _MARKEDLY * state.tol)
-    nearer = state.gap < _NEARER * memory.gap or _is_nearer(state, problem)
-    memory.stalls = 0 if fallen or nearer else memory.stalls + 1
-    memory.gap = min(memory.gap, state.gap)
-
-
-def _next_stop(state: SparseState) -> SparseProblem:
-    """Return the problem, or one with a larger penalty on the way to it.
-
-    Few weights are nonzero at a large penalty, and Newton's method is sure there.
-    """
-    memory = state.memory
-    problem, largest = memory.open, _largest(state)
-    near = largest <= _FAR_OFF * problem.l1 or len(memory.u) <= _NARROW
-    # A stop that was of no use is not made again.
-    return problem if near or memory.stalls else replace(problem, l1=largest / _FAR_OFF)
-
-
-def _is_nearer(state: SparseState, stop: SparseProblem) -> bool:
-    """Whether a stop with a larger penalty brought the sums of columns down."""
-    before = _FAR_OFF * stop.l1
-    return stop.l1 > state.problem.l1 and _largest(state) < _NEARER * before
-
-
-def _largest(state: SparseState) -> float:
-    return float(state.memory.open.sizes(state.memory.u).max(initial=0.0))
+    room = problem.l1 - problem.sizes(memory.u)
+    nonzero = problem.sizes(state.w[1 + memory.columns.numbers]) != 0.0
+    spreads = problem.sizes(memory.spreads)
+    work(state, chosen(room, spreads, nonzero, memory.stalls, problem.groups), problem)
 
 
 def without_dust(state: SparseState) -> np.ndarray:
@@ -174,28 +128,3 @@ def _screen(state: SparseState, u: np.ndarray, gap: float) -> None:
     memory.columns.keep(kept)
     memory.open = memory.open.of_columns(kept)
     memory.spreads, memory.u = memory.spreads[kept], memory.u[kept]
-
-
-# ---- the working set
-
-
-def _chosen(state: SparseState, problem: SparseProblem) -> np.ndarray:
-    """Return the places of the columns that are nonzero, beyond their bound or nearest to it."""
-    memory = state.memory
-    numbers = memory.columns.numbers
-    sizes, spreads = problem.sizes(memory.u), problem.sizes(memory.spreads)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        room = (problem.l1 - sizes) / spreads
-    room[spreads == 0.0] = np.inf
-    nonzero = problem.sizes(state.w[1 + numbers]) != 0.0
-    room[nonzero] = -np.inf
-    support = int(np.count_nonzero(nonzero))
-    size = min(int(np.count_nonzero(room <= 0.0)), FIRST_SET + _WIDER * support)
-    size += max(FIRST_SET, support // 4) * (1 + memory.stalls)
-    if size >= len(numbers):
-        return np.arange(len(numbers))
-    chosen = np.argpartition(room, size - 1)[:size]
-    chosen = chosen[room[chosen] < np.inf]
-    if problem.groups is not None:  # whole groups
-        return np.flatnonzero(np.isin(problem.groups, problem.groups[chosen]))
-    return np.sort(chosen)

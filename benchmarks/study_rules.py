@@ -1,0 +1,406 @@
+"""Which rule should choose among the candidates of a study? Regret on generated tables.
+
+    python -m benchmarks.study_rules [--families NAME ...] [--seeds 6] [--keep FOLDER]
+
+Every candidate (features, loss, penalty) is fitted at every C on three repeats of five folds, and
+once on all training rows, whose test error is counted on 4,000 new rows. Rules are then compared
+on the same fits: each picks one candidate and C from what the folds said, and is charged the test
+error of that pick. Printed is the geometric mean of (error + 0.1 %) over that of the present rule,
+with the standard error over tables, the share of tables on which it is worse by more than 5 %, and
+the worst ratio. --keep stores the fits of each table, so that a run can be interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.special import xlogy
+
+from benchmarks._report import header
+
+JUDGED, REPEATS, FOLDS = 4_000, 3, 5
+GRID = np.geomspace(0.01, 100.0, 9)
+RAW_GRID = np.geomspace(0.01, 1e4, 13)
+MODELS = (("squared_hinge", 0.0), ("hinge", 0.0), ("logistic", 0.0))
+SPARSE = (("logistic", 1.0), ("logistic", 0.5))
+LEAD, MANY = 0.25, 2_000
+
+
+# ---- families
+
+
+def gaussian(rng: Any, n: int, d: int, relevant: int, noise: float, kind: str = "plain") -> Any:
+    """Return rows and classes: `relevant` columns matter, by signs of a linear score."""
+    X = rng.normal(size=(n, d))
+    if kind == "neighbours":
+        for j in range(1, d):
+            X[:, j] = 0.8 * X[:, j - 1] + 0.6 * X[:, j]
+    if kind == "factors":
+        hidden = rng.normal(size=(n, 5))
+        X = hidden @ rng.normal(size=(5, d)) + 1.5 * X
+    if kind == "heavy":
+        X = rng.standard_t(2.5, size=(n, d))
+    w = np.zeros(d)
+    w[rng.permutation(d)[:relevant]] = rng.choice([-1.0, 1.0], relevant) * (
+        0.3 + rng.random(relevant)
+    )
+    scores = hidden[:, :3].sum(axis=1) if kind == "factors" else X @ w
+    y = scores + noise * scores.std() * rng.normal(size=n) > 0.0
+    if kind == "skewed":
+        X = np.exp(1.5 * X)
+    if kind == "units":  # what varies much matters
+        X = X * np.where(w != 0.0, 3.0, 1.0)
+    if kind == "binary":
+        X = (rng.uniform(-1.0, 1.5, size=d) < X).astype(float)
+        scores = X @ w
+        scores -= np.median(scores)
+        y = scores + noise * scores.std() * rng.normal(size=n) > 0.0
+    if kind == "flipped":
+        y ^= rng.random(n) < 0.1
+    return X, y.astype(int)
+
+
+def classes(rng: Any, n: int, d: int, apart: float) -> Any:
+    """Return three Gaussian classes of unequal spread."""
+    y = rng.integers(0, 3, size=n)
+    centres = apart * rng.normal(size=(3, d)) / np.sqrt(d)
+    spread = rng.uniform(0.5, 1.5, size=(3, d))
+    X = (centres[y] + spread[y] * rng.normal(size=(n, d)) / np.sqrt(d)) @ np.diag(
+        10.0 ** rng.uniform(-1, 2, size=d)
+    )
+    return X, y
+
+
+# name -> (training rows, what draws)
+FAMILIES: dict[str, tuple[int, Callable[..., Any]]] = {
+    "few columns": (200, partial(gaussian, d=8, relevant=8, noise=0.6)),
+    "small": (90, partial(gaussian, d=10, relevant=6, noise=0.5)),
+    "easy": (350, partial(gaussian, d=30, relevant=20, noise=0.08, kind="neighbours")),
+    "few of some": (250, partial(gaussian, d=60, relevant=4, noise=0.5)),
+    "all of some": (250, partial(gaussian, d=60, relevant=60, noise=0.3)),
+    "factors": (200, partial(gaussian, d=40, relevant=0, noise=0.4, kind="factors")),
+    "heavy tails": (250, partial(gaussian, d=12, relevant=8, noise=0.4, kind="heavy")),
+    "skewed": (250, partial(gaussian, d=10, relevant=8, noise=0.4, kind="skewed")),
+    "units": (150, partial(gaussian, d=40, relevant=10, noise=0.3, kind="units")),
+    "binary": (300, partial(gaussian, d=40, relevant=15, noise=0.3, kind="binary")),
+    "flipped": (250, partial(gaussian, d=15, relevant=10, noise=0.2, kind="flipped")),
+    "three classes": (140, partial(classes, d=13, apart=1.3)),
+    "wide, few": (80, partial(gaussian, d=300, relevant=5, noise=0.4)),
+    "wide, neighbours": (80, partial(gaussian, d=300, relevant=5, noise=0.4, kind="neighbours")),
+    "wide, all": (80, partial(gaussian, d=300, relevant=300, noise=0.2)),
+    "wide, factors": (60, partial(gaussian, d=300, relevant=0, noise=0.4, kind="factors")),
+}  # fmt: skip
+
+
+def drawn(name: str, seed: int) -> tuple[Any, Any, Any, Any]:
+    n, made = FAMILIES[name]
+    number = list(FAMILIES).index(name)
+    X, y = made(np.random.default_rng([number, seed]), n=n + JUDGED)
+    return X[:n], y[:n], X[n:], y[n:]
+
+
+# ---- fits
+
+
+def fits_of(name: str, seed: int) -> dict[str, np.ndarray]:
+    """Return for each candidate its values of C, held-out scores and test errors."""
+    from separatrix.data.raw_rows import RawRows
+    from separatrix.data.table import Table
+
+    X, y, test, truth = drawn(name, seed)
+    both = np.vstack([X, test])
+    names = [f"x{j}" for j in range(X.shape[1])]
+    raw = RawRows(Table(both, np.r_[y, truth], names, np.unique(y), "csv", "", ""))
+    n = len(y)
+    features = ["standard", "raw"] + (["ranks"] if X.shape[1] < n else [])
+    if np.isin(X, (0.0, 1.0)).all():
+        features = ["standard"]
+    found: dict[str, np.ndarray] = {"y": y}
+    for each in features:
+        learned = raw.learn(each, np.arange(n), np.r_[y, truth]).X
+        for loss, ratio in MODELS + (SPARSE if each == "standard" else ()):
+            Cs = grid_of(each, learned[:n], y, loss, ratio)
+            scores = [held_out(raw, y, each, loss, ratio, Cs, seed) for seed in range(REPEATS)]
+            key = f"{each}/{loss}/{ratio:g}"
+            found[f"{key}/scores"] = np.array(scores, dtype=np.float32)  # repeat, C, row, model
+            found[f"{key}/test"] = np.array(
+                [test_error(learned, n, y, truth, loss, ratio, C) for C in Cs]
+            )
+    return found
+
+
+def grid_of(features: str, X: Any, y: Any, loss: str, ratio: float) -> np.ndarray:
+    if ratio:
+        from separatrix.core.largest_cost import largest_cost_of_zero
+        from separatrix.selection.refinement import sparse_grid
+
+        signs = [np.where(y == k, 1.0, -1.0) for k in ([1] if y.max() == 1 else range(3))]
+        ones = np.ones(len(y))
+        least = min(largest_cost_of_zero(X, each, ones, loss, ratio, True) for each in signs)
+        return sparse_grid(14, 1.25 * least, X)[0]
+    square = float(((X - X.mean(axis=0)) ** 2).sum(axis=1).mean()) or 1.0
+    return (RAW_GRID if features == "raw" else GRID) / square
+
+
+def held_out(
+    raw: Any, y: Any, features: str, loss: str, ratio: float, Cs: Any, seed: int
+) -> np.ndarray:
+    """Return the score of every row at every C, from the fold that held it out; inf: left out."""
+    from separatrix.selection.candidates import Candidate, Search, _held_out, _Kept
+
+    rows, candidate = np.arange(len(y)), Candidate(features, loss, ratio)
+    search = Search(raw, rows, np.r_[y, raw.table.y[len(y) :]], np.unique(y), folds=FOLDS,
+                    seed=seed, Cs=tuple(Cs))  # fmt: skip
+    done = search.compare(candidate, rows)
+    kept, folds = _Kept(search.store, candidate, len(rows)), search._folds(rows)
+    known = set(done.found.table["C"].tolist())
+    models = 1 if y.max() == 1 else 3
+    nothing = np.full((len(y), models), np.inf)
+    return np.array(
+        [_held_out(kept, float(C), folds) if float(C) in known else nothing for C in Cs]
+    )
+
+
+def test_error(
+    learned: Any, n: int, y: Any, truth: Any, loss: str, ratio: float, C: float
+) -> float:
+    from separatrix.core.machine import LinearSVM, LogisticRegression
+
+    common = {"tol": 1e-3, "l1_ratio": ratio}
+    if loss == "logistic":
+        way = "ovr" if ratio or y.max() == 1 else "multinomial"
+        model: Any = LogisticRegression(C, multi_class=way, **common)
+    else:
+        model = LinearSVM(C, loss=loss, **common)
+    return float(np.mean(model.fit(learned[:n], y).predict(learned[n:]) != truth))
+
+
+# ---- what the folds say
+
+
+def folds_of_rows(y: np.ndarray, seed: int) -> np.ndarray:
+    """Return the number of the fold that holds each row out."""
+    from separatrix.selection.folds import folds_of
+
+    found = np.zeros(len(y), dtype=int)
+    for number, fold in enumerate(
+        folds_of(FOLDS, np.zeros((len(y), 1)), y, np.unique(y), seed=seed)
+    ):
+        found[fold.validation > 0.0] = number
+    return found
+
+
+def losses_of(scores: np.ndarray, y: np.ndarray, measure: str, softmax: bool) -> np.ndarray:
+    """Return the loss of every row at every C: its error, or one of calibrated probabilities."""
+    from separatrix.core.linear_model import fitted_slopes
+    from separatrix.selection.scores import probabilities
+
+    found = []
+    for each in scores.astype(float):
+        if not np.isfinite(each).all():
+            found.append(np.full(len(y), np.inf))
+            continue
+        called = (each[:, 0] > 0).astype(int) if each.shape[1] == 1 else each.argmax(axis=1)
+        if measure == "error":
+            found.append((called != y).astype(float))
+            continue
+        if softmax:
+            p = probabilities(each, y, "softmax")
+        else:
+            slopes = fitted_slopes(each, y, np.ones(len(y)))
+            p = slopes.probabilities(each[:, 0] if each.shape[1] == 1 else each)
+        own = np.clip(p[np.arange(len(y)), y], 1e-12, 1.0)
+        one = {
+            "log loss": lambda own=own: -xlogy(1.0, own),
+            "Brier": lambda p=p: ((p - np.eye(p.shape[1])[y]) ** 2).sum(axis=1),
+        }[measure]()
+        found.append(one)
+    return np.array(found)
+
+
+class Fits:
+    """The fits of one table, and what their folds say by any measure."""
+
+    def __init__(self, arrays: dict[str, np.ndarray]) -> None:
+        self.y = arrays["y"]
+        self.names = [key[: -len("/test")] for key in arrays if key.endswith("/test")]
+        self.test = {name: arrays[f"{name}/test"] for name in self.names}
+        self._scores = {name: arrays[f"{name}/scores"] for name in self.names}
+        self._folds = [folds_of_rows(self.y, repeat) for repeat in range(REPEATS)]
+        self._known: dict[Any, np.ndarray] = {}
+
+    def folds(self, name: str, measure: str, repeats: int) -> np.ndarray:
+        """Return the mean loss of every fold, a row a C."""
+        key = name, measure, repeats
+        if key not in self._known:
+            parts = []
+            softmax = name.split("/")[1:] == ["logistic", "0"] and self.y.max() > 1
+            for repeat in range(repeats):
+                each = losses_of(self._scores[name][repeat], self.y, measure, softmax)
+                own = self._folds[repeat]
+                parts += [each[:, own == f].mean(axis=1) for f in range(FOLDS)]
+            self._known[key] = np.array(parts).T
+        return self._known[key]
+
+
+def standard_error(values: np.ndarray) -> float:
+    """Return that of a mean over folds; repeats of folds are not independent of each other."""
+    by_fold = values.reshape(-1, FOLDS)
+    return float(by_fold.std(axis=1, ddof=1).mean() / np.sqrt(FOLDS))
+
+
+def place_of(losses: np.ndarray, how: str) -> int:
+    """Return the C that a rule takes on one path."""
+    from separatrix.selection.candidates import middle_of_best
+
+    with np.errstate(invalid="ignore"):
+        means = losses.mean(axis=1)
+    whole = np.isfinite(means)
+    first, last = int(np.argmax(whole)), len(whole) - int(np.argmax(whole[::-1]))
+    means = means[first:last]
+    if how == "smooth":
+        around = np.pad(means, 1, mode="edge")
+        means = np.convolve(around, [0.25, 0.5, 0.25], mode="valid")
+        return first + int(np.argmin(means))
+    if how == "one error":
+        best = int(np.argmin(means))
+        room = standard_error(losses[first + best])
+        return first + int(np.argmax(means <= means[best] + room))
+    return first + middle_of_best(losses[first:last])
+
+
+def chosen(
+    fits: Fits,
+    measure: str = "error",
+    repeats: int = 1,
+    at: str = "middle",
+    lead: float = LEAD,
+    sparse: str = "wide",
+    step: int = 2,
+) -> tuple[str, int]:
+    """Return candidate and C of a rule: features by squared hinge, then losses, then the lasso."""
+
+    def path(name: str) -> tuple[str, int, np.ndarray]:
+        losses = fits.folds(name, measure, repeats)
+        some = np.arange(0, len(losses), step if name.endswith("/0") else 1)
+        place = int(some[place_of(losses[some], at)])
+        if step > 1 and name.endswith("/0"):  # the study refines its grid by one round
+            near = np.arange(max(0, place - 1), min(len(losses), place + 2))
+            place = int(near[place_of(losses[near], at)])
+        return name, place, losses[place]
+
+    def best(paths: list[tuple[str, int, np.ndarray]]) -> tuple[str, int, np.ndarray]:
+        first = int(np.argmin([losses.mean() for _, _, losses in paths]))
+        for one in paths[:first]:
+            behind = one[2] - paths[first][2]
+            if behind.mean() <= lead * standard_error(behind):
+                return one
+        return paths[first]
+
+    features = list(dict.fromkeys(name.split("/")[0] for name in fits.names))
+    form = best([path(f"{each}/squared_hinge/0") for each in features])
+    rest = [form] + [path(f"{form[0].split('/')[0]}/{loss}/0") for loss in ("hinge", "logistic")]
+    is_wide = "ranks" not in features and len(features) > 1
+    if sparse == "always" or (sparse in ("wide", "net") and is_wide):
+        rest.append(path("standard/logistic/1"))
+    if sparse == "net" and is_wide:
+        rest.append(path("standard/logistic/0.5"))
+    name, place, _ = best(rest)
+    return name, place
+
+
+RULES: dict[str, dict[str, Any]] = {
+    "present": {},
+    "no lasso": {"sparse": "never"},
+    "lasso always": {"sparse": "always"},
+    "elastic net too, wide": {"sparse": "net"},
+    "no lead": {"lead": 0.0},
+    "lead of half an error": {"lead": 0.5},
+    "lead of one error": {"lead": 1.0},
+    "finer C": {"step": 1},
+    "finer C, smoothed": {"step": 1, "at": "smooth"},
+    "C within one error": {"at": "one error"},
+    "two repeats": {"repeats": 2},
+    "three repeats": {"repeats": 3},
+    "three repeats, smoothed, fine": {"repeats": 3, "at": "smooth", "step": 1},
+    "log loss": {"measure": "log loss"},
+    "log loss, three repeats": {"measure": "log loss", "repeats": 3},
+    "Brier": {"measure": "Brier"},
+    "Brier, three repeats": {"measure": "Brier", "repeats": 3},
+    "Brier, lasso always": {"measure": "Brier", "sparse": "always"},
+}
+
+
+def charged(fits: Fits, name: str, place: int) -> float:
+    return float(fits.test[name][place])
+
+
+def oracle(fits: Fits) -> float:
+    return min(float(each.min()) for each in fits.test.values())
+
+
+def compare(tables: dict[tuple[str, int], Fits]) -> None:
+    errors = {
+        rule: np.array([charged(fits, *chosen(fits, **how)) for fits in tables.values()])
+        for rule, how in RULES.items()
+    }
+    errors["best in hindsight"] = np.array([oracle(fits) for fits in tables.values()])
+    present = errors["present"] + 1e-3
+    families = np.array([name for name, _ in tables])
+    halves = np.array([seed % 2 for _, seed in tables])
+    print("| rule | ratio | s.e. | half, half | worse by 5 % on | worst |")
+    print("|---|---:|---:|---|---:|---:|")
+    for rule, found in errors.items():
+        logs = np.log((found + 1e-3) / present)
+        each = [float(np.exp(logs[halves == half].mean())) for half in (0, 1)]
+        print(
+            f"| {rule} | {np.exp(logs.mean()):.3f} | {logs.std(ddof=1) / np.sqrt(len(logs)):.3f} "
+            f"| {each[0]:.3f}, {each[1]:.3f} | {100 * np.mean(logs > np.log(1.05)):.0f} % "
+            f"| {np.exp(logs.max()):.2f} |"
+        )
+    print("\nTest errors in per cent, and ratios to the present rule by family:\n")
+    shown = [rule for rule in errors if rule != "present"]
+    print("| family | present | " + " | ".join(shown) + " |\n|---|" + "---:|" * (1 + len(shown)))
+    for family in dict.fromkeys(families):
+        own = families == family
+        ratios = [
+            np.exp(np.log((errors[rule][own] + 1e-3) / present[own]).mean()) for rule in shown
+        ]
+        cells = " | ".join(f"{ratio:.2f}" for ratio in ratios)
+        print(f"| {family} | {100 * errors['present'][own].mean():.1f} | {cells} |")
+
+
+def main() -> int:
+    ask = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    ask.add_argument("--families", nargs="+", choices=list(FAMILIES), default=list(FAMILIES))
+    ask.add_argument("--seeds", type=int, default=6)
+    ask.add_argument("--keep", type=Path, help="a folder of fits, to resume from")
+    given = ask.parse_args()
+    warnings.simplefilter("ignore")
+    tables = {}
+    for seed in range(given.seeds):
+        for name in given.families:
+            kept = given.keep and given.keep / f"{name.replace(' ', '_')}-{seed}.npz"
+            if kept and kept.exists():
+                with np.load(kept) as file:
+                    tables[name, seed] = Fits({key: file[key] for key in file.files})
+                continue
+            arrays = fits_of(name, seed)
+            if kept:
+                kept.parent.mkdir(parents=True, exist_ok=True)
+                np.savez_compressed(kept, **arrays)
+            tables[name, seed] = Fits(arrays)
+    header("Rules of choice on generated tables", ["numpy"])
+    print(f"{len(tables)} tables, {JUDGED} test rows each.\n")
+    compare(tables)
+    return 0
+
+
+if __name__ == "__main__":
+    main()

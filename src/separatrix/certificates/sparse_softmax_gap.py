@@ -1,0 +1,199 @@
+"""How far a sparse multinomial model is from the optimum, and which columns are zero: both proved.
+
+    primal(W, b)  =  l sum_g sqrt(K p_g) |W_g| + r/2 |W|^2 + sum_i c_i (log sum_k exp z_ik - z_iy)
+    dual(q)       =  sum_i c_i H(q_i) - sum_g max(0, |U_g| - l sqrt(K p_g))^2 / (2r)
+
+g is a column, or a group of p_g columns; U_jk = sum_i c_i (1[k = y_i] - q_ik) x_ij. Without a ridge
+r every |U_g| must be at most l sqrt(K p_g). The dual point is softmax, of which the other classes
+of every row get a `share`, with its sums mended as in `softmax_gap`. Where rounding still leaves a
+|U_g| too large, a share t2 of the point is feasible, and has at least t2 of its entropy.
+
+Two dual points whose values differ by less than the gap are near each other. With q_i* the best
+point, sum_i c_i KL(q_i || q_i*) <= gap. Let o_i = 1 - q_iy be what the other classes have, and v_i
+the largest p (1 - p) for p up to o_i and o_i*: at most 1/4, and less after a few rounds, for
+|o_i - o_i*| <= sqrt(2 gap v_i / c_i). Then 4 v_i KL(q_i || q_i*) >= |q_i - q_i*|^2, so U_g* is
+within sqrt(4 gap N_g) of U_g, with N_g the sum of c_i v_i x_ij^2 over rows and columns of g, about
+the weighted mean of each column where b is free. Where U_g* cannot come to l sqrt(K p_g), all
+weights of g are zero in every optimal W.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+
+from separatrix.certificates.enclosure import Enclosure, above, sum_of
+from separatrix.certificates.multiclass_gap import WeightsByClass, losses_of
+from separatrix.certificates.objective_bounds import NOTHING, norm
+from separatrix.certificates.softmax_gap import SoftmaxGap, gain_of, mending
+from separatrix.certificates.sparse_gap import (
+    CLEARLY,
+    ROUNDS_TO_CHECK,
+    ROUNDS_TO_FIND,
+    column_lengths,
+    group_means,
+    require_groups,
+    require_zeros,
+    root_means,
+)
+from separatrix.certificates.two_bounds import SLACK, WIDE, Found
+from separatrix.checker.codec import require
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SparseSoftmaxGap(SoftmaxGap):
+    """The least objective lies between `dual` and `primal`, and columns `zeros` are zero there.
+
+    `l1` is the factor of sum_g sqrt(K p_g) |W_g| and `ridge` that of 1/2 |W|^2. A column in `zeros`
+    has the weight 0 for every class in every optimal W, not only in this one. `groups` numbers the
+    group of each column; it is empty where there are none.
+    """
+
+    kind = "sparse-softmax-gap"
+
+    l1: float
+    share: float = 1.0
+    groups: tuple[int, ...] = field(default=(), repr=False)
+    zeros: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64), repr=False)
+
+    @classmethod
+    def proved(
+        cls, X: Any, sides: np.ndarray, *, slack: float = SLACK, tol: float = 0.0, **points: Any
+    ) -> Self:
+        """Return the claim that the data prove at these points, with the columns proved zero.
+
+        `find_zeros=False` leaves the columns out: they cost as much as both bounds.
+        """
+        find_zeros = points.pop("find_zeros", True)
+        points_only, bounds = cls._proving(X, sides, slack, tol, points)
+        claim = points_only.stating(bounds.primal, bounds.dual, slack)
+        if not (claim.holds and find_zeros):
+            return claim
+        near = bounds.shown()
+        found = _proved_zero(claim, X, near, WIDE if slack else 1.0, CLEARLY if slack else 0.0)
+        if (found & claim.weights[:, 1:].any(axis=0)).any():  # what rounding left of them
+            points["weights"] = np.where(np.append(False, found), 0.0, claim.weights)
+            return cls.proved(X, sides, slack=slack, tol=tol, **points)
+        return replace(claim, zeros=np.flatnonzero(found))
+
+    def require_sound(self) -> None:
+        """Refuse by name what makes this no claim, whatever the data."""
+        WeightsByClass.require_sound(self)
+        require(
+            0.0 < self.l1 < math.inf and 0.0 <= self.ridge < math.inf and self.bias_penalty == 0.0,
+            "l1 must be above 0, ridge at least 0, and the bias free",
+        )
+        require(0.0 <= self.share <= 1.0, "share must be between 0 and 1")
+        require_groups(self.groups, self.n_features)
+        require_zeros(self.zeros, self.n_features, self.weights[:, 1:])
+
+    def claim(self) -> dict[str, Any]:
+        """Return what is claimed, field by field."""
+        return WeightsByClass.claim(self)
+
+    def __str__(self) -> str:
+        said = self._in_words(f"{len(self.classes)} weight vectors lower")
+        if not (self.holds and len(self.zeros)):
+            return said
+        count = f"{len(self.zeros):,} of {self.n_features:,} columns"
+        return f"{said}; {count} are zero in every optimal set"
+
+    def _is_found_again(self, X: Any, codes: np.ndarray) -> bool:
+        if not super()._is_found_again(X, codes):
+            return False
+        return not len(self.zeros) or any(
+            _proved_zero(self, X, found.shown(), 1.0, 0.0)[self.zeros].all()
+            for found in self._found(X, codes, 1.0)
+        )
+
+    def _found(self, X: Any, codes: np.ndarray, wide: float) -> Iterator[Found]:
+        """Bound errors for all classes at once, which is cheaper, and then class by class."""
+        costs = self.costs
+        for by_column in (False, True):
+            with np.errstate(over="ignore", invalid="ignore", under="ignore", divide="ignore"):
+                enclosed = self.one_pass(X, codes, by_column, wide, self.share)
+                losses = Enclosure(np.zeros(len(codes)), enclosed.losses)
+                primal = losses_of(losses, costs) + self._spent()
+                gain, sums, others = gain_of(enclosed, costs), enclosed.pulls, enclosed.others
+                if self.intercept:
+                    mended = mending(enclosed, codes, costs, wide)
+                    if mended is None:
+                        yield Found(primal, NOTHING)
+                        continue
+                    sums = mended.of(sums, enclosed.members, enclosed.all_rows)
+                    gain, others = gain * mended.rest, above(others + mended.share.high)
+                dual, sizes = self._dual(gain, self._sizes(sums))
+            near = {"sizes": sizes, "others": others, "bound": dual.low}
+            yield Found(primal, dual.at_least(0.0), partial(dict, near))  # no loss is below 0
+
+    def _spent(self) -> Enclosure:
+        """Enclose what the weights cost."""
+        W = self._W
+        if not W.any():
+            return Enclosure.exact(0.0)
+        lasso = self._sizes(Enclosure.exact(W)).sum() * len(self.weights) * self.l1
+        return lasso + norm(W, 0.0, 0.0) * self.ridge if self.ridge else lasso
+
+    def _sizes(self, values: Enclosure) -> Enclosure:
+        """Enclose the root mean square of the numbers of every column (d x K), or of its group."""
+        K = len(self.weights)
+        numbers = np.array(self.groups or range(self.n_features), dtype=np.int64)
+        squares = values.square()
+        flat = Enclosure(squares.low.ravel(), squares.high.ravel())
+        return root_means(flat, np.repeat(numbers, K))[::K]
+
+    def _dual(self, gain: Enclosure, sizes: Enclosure) -> tuple[Enclosure, Enclosure]:
+        """Enclose the dual objective; return the sizes of U of the point that is meant, too."""
+        if self.ridge:
+            excess = sum_of(Enclosure.square, (sizes - self.l1).at_least(0.0))
+            spent = (excess * len(self.weights) / self.ridge).halved()
+            return gain - spent, sizes
+        largest = sizes.low.max(initial=0.0), sizes.high.max(initial=0.0)
+        if largest[1] <= self.l1:
+            return gain, sizes
+        if not math.isfinite(largest[1]):
+            return NOTHING, sizes
+        share = (Enclosure.exact(self.l1) / Enclosure(*map(np.float64, largest))).at_most(1.0)
+        return gain * share, sizes * share
+
+
+def _proved_zero(
+    claim: SparseSoftmaxGap, X: Any, near: dict[str, Any], wide: float, clearly: float
+) -> np.ndarray:
+    """Return for which columns no dual point as good as the best has a size of l."""
+    if not near:
+        return np.zeros(claim.n_features, dtype=bool)
+    # A bound below 0 is stated as 0, which is not that of this point.
+    dual = min(claim.dual, float(near["bound"]))
+    gap = (Enclosure.exact(claim.primal) - dual).at_least(0.0)
+    rounds = ROUNDS_TO_FIND if clearly else ROUNDS_TO_CHECK
+    weights = _row_weights(claim, near["others"], gap, rounds)
+    lengths = column_lengths(X, weights, bool(claim.intercept), wide)
+    if claim.groups:
+        lengths = group_means(lengths, np.array(claim.groups))
+    # A size is a root mean square over the classes.
+    reach = (lengths * gap * 4.0 / float(len(claim.weights))).root().high
+    with np.errstate(invalid="ignore"):
+        room = (claim.l1 * (1.0 - clearly) - near["sizes"]).low
+        return np.asarray(reach < room)
+
+
+def _row_weights(
+    claim: SparseSoftmaxGap, others: np.ndarray, gap: Enclosure, rounds: int
+) -> np.ndarray:
+    """Return at least c_i v_i, where the other classes of a row have so much at most."""
+    costs = np.array(claim.costs, dtype=np.float64)
+    used = costs > 0.0
+    double, least = (gap * 2.0 / costs[used]).high, others[used]
+    largest = np.full(len(double), 0.25)
+    for _ in range(rounds):
+        away = above(np.sqrt(above(double * largest)))
+        near = np.minimum(0.5, above(least + away))
+        largest = np.minimum(largest, above(near * above(1.0 - near)))
+    costs[used] = above(costs[used] * largest)
+    return costs

@@ -1,0 +1,43 @@
+"""Sparse weights among the candidates of a study: where they are tried, and at which values of C.
+
+Where columns outnumber rows, few of them may matter, and the lasso of the logistic loss then errs
+far less often than dense weights. It is tried last, on the features that won; columns as read are
+standardised first, since the lasso punishes a weight by the unit of its column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from separatrix.core.largest_cost import largest_cost_of_zero
+from separatrix.data.table import AS_READ
+from separatrix.selection._cell import Setting
+from separatrix.selection.refinement import sparse_grid
+
+__all__ = ["features_of_sparse", "values_of_sparse"]
+
+_VALUES = 12
+_STANDARD = "standard"
+
+
+def features_of_sparse(chosen: str, features: Sequence[str]) -> str:
+    """Return the features on which the lasso is tried beside the ones chosen.
+
+    >>> features_of_sparse("raw", ("standard", "raw")), features_of_sparse("ranks", ("ranks",))
+    ('standard', 'ranks')
+    """
+    return _STANDARD if chosen == AS_READ and _STANDARD in features else chosen
+
+
+def values_of_sparse(setting: Setting, Cs: Any) -> np.ndarray:
+    """Return values of C from the largest that leaves all weights of the first fold zero."""
+    weights = setting.fold_weights(0)
+    least = min(
+        largest_cost_of_zero(rows.X, rows.signs, weights, setting.loss, setting.l1_ratio, True)
+        for rows in setting.rows
+    )
+    values, _ = sparse_grid(_VALUES if Cs is None else Cs, least, setting.rows[0].X)
+    return np.array([float(f"{C:.3g}") for C in values])

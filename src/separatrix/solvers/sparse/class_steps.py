@@ -1,0 +1,215 @@
+"""Newton's steps of the sparse multinomial model on a working set of columns.
+
+    min over V, v    1/2 D' H D + G' D + l sum_g sqrt(K p_g) |V_g| + r/2 |V|^2,    D = V - W
+
+H is the curvature of the losses, sum_i c_i (diag p_i - p_i p_i') (x) x_i x_i', with the biases
+eliminated. Few weights form its matrix; more weights are taken column after column
+(`class_by_columns`). The objective falls in every step (Armijo's rule), but for the last ones,
+whose fall is below the rounding of the objective.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from separatrix.problem.sparse_softmax import SparseSoftmaxProblem
+from separatrix.solvers.running.drive import relative_gap
+from separatrix.solvers.sparse import group_quadratic
+from separatrix.solvers.sparse.class_by_columns import minimised
+from separatrix.solvers.sparse.class_point import (
+    SparseClassState,
+    bias_curvature,
+    differentiate,
+    dual_of,
+    pulls_of,
+)
+from separatrix.solvers.sparse.columns import WorkingSet
+
+__all__ = ["work"]
+
+_NEWTON_STEPS, _HALVINGS, _ARMIJO = 20, 30, 1e-4
+_MOST_UNKNOWN, _MOST_WORK = 600, 1e9
+_TRUSTED = 1e-12
+# Of the promised fall: below the first the curvatures get a floor, above the second less of one.
+_POOR, _GOOD, _FIRST_FLOOR, _LEAST_FLOOR = 0.1, 0.3, 1e-3, 1e-6
+_SLOW, _ON_THE_WAY = 3, 0.1
+_LOOSE, _LEAST = 0.05, 1e-5
+
+
+class _Model(NamedTuple):
+    """The minimum of the model: the weights there, the change of the biases, and the passes."""
+
+    V: np.ndarray
+    rise: np.ndarray
+    passes: float
+
+
+def work(state: SparseClassState, places: np.ndarray, problem: SparseSoftmaxProblem) -> None:
+    """Take Newton steps on these columns, until their own gap is small beside that of all.
+
+    `problem` may have a larger penalty than that of the state: a stop on the way.
+    """
+    memory = state.memory
+    if not len(places):
+        return
+    at = memory.columns.numbers[places]
+    on_the_way, problem = problem.l1 > state.problem.l1, problem.of_columns(places)
+    part = memory.columns.working_set(places)
+    enough = max(0.1 * max(state.primal - state.dual, 0.0), 0.2 * state.tol * state.primal)
+    cost = part.entries / max(memory.columns.entries, 1.0)
+    passes, last, slow = 0.0, np.inf, 0
+    off = 1.0 if on_the_way else relative_gap(state.primal, state.dual)
+    for _ in range(_NEWTON_STEPS):
+        kept, used = _newton_step(state, problem, part, at, off)
+        passes += cost * (2.0 + used)
+        if kept < _POOR and memory.floor < 1.0:
+            memory.floor = min(1.0, max(_FIRST_FLOOR, 10.0 * memory.floor))
+            if not kept:
+                continue
+        elif not kept:
+            break
+        elif kept >= _GOOD:
+            memory.floor = max(_LEAST_FLOOR, 0.1 * memory.floor)
+        gap, value = _gap_of(state, problem, part, at)
+        off = relative_gap(value, value - gap)
+        if on_the_way:
+            enough = _ON_THE_WAY * value
+        if gap <= enough or state.passes + passes >= memory.max_passes:
+            break
+        slow = slow + 1 if gap > 0.9 * last else 0
+        last = min(gap, last)
+        if slow == _SLOW:
+            break
+    state.passes += passes
+
+
+def _gap_of(
+    state: SparseClassState, problem: SparseSoftmaxProblem, part: WorkingSet, at: np.ndarray
+) -> tuple[float, float]:
+    """Return the gap of the problem that has these columns alone, and its objective."""
+    point = state.memory.point
+    _, dual = dual_of(problem, point, part.combination(pulls_of(problem, point)))
+    value = point.loss + problem.penalty(state.W[at])
+    return value - max(dual, 0.0), value
+
+
+def _newton_step(
+    state: SparseClassState,
+    problem: SparseSoftmaxProblem,
+    part: WorkingSet,
+    at: np.ndarray,
+    off: float,
+) -> tuple[float, float]:
+    """Minimise Newton's model and step there; return the share of the promise kept, the passes."""
+    point, W = state.memory.point, state.W[at]
+    pulls = pulls_of(problem, point)
+    slopes, lacking = -part.combination(pulls), -pulls.sum(axis=0)
+    if not problem.has_free_bias:
+        lacking = np.zeros_like(lacking)
+    even = state.memory.floor
+    p = (1.0 - even) * point.p + even / problem.n_classes
+    n, m = part.shape
+    unknown = m * problem.n_classes
+    if unknown <= _MOST_UNKNOWN and n * float(unknown) ** 2 <= _MOST_WORK:
+        found = _by_matrix(problem, part, p, (slopes, lacking), W)
+    else:
+        share = _LOOSE if off > 0.1 else max(_LEAST, off * off)
+        found = _Model(*minimised(problem, part, p, (slopes, lacking), W, share))
+    step = found.V - W
+    gains = part.scores(step)
+    # What the smooth part falls by, and the penalty with it, to first order.
+    before = problem.penalty(W)
+    promised = float(np.vdot(slopes, step) + lacking @ found.rise)
+    promised += problem.penalty(found.V) - before
+    rounding = _TRUSTED * (point.loss + before)
+    if not promised < rounding or not step.any() or not np.isfinite(gains).all():
+        return 0.0, found.passes
+    return _stepped(state, problem, at, (W, found.V), gains, found.rise, promised), found.passes
+
+
+def _by_matrix(
+    problem: SparseSoftmaxProblem,
+    part: WorkingSet,
+    p: np.ndarray,
+    gradient: tuple[np.ndarray, np.ndarray],
+    W: np.ndarray,
+) -> _Model:
+    """Minimise the model with its matrix."""
+    (slopes, lacking), (m, K), costs = gradient, W.shape, problem.costs
+    has_bias, mean = problem.has_free_bias, np.zeros(m)
+    bends = costs * (1.0 - np.einsum("ik,ik->i", p, p))
+    if has_bias and bends.any():
+        mean = part.combination(bends) / bends.sum()
+    # Centred before it is squared: raw columns far from zero keep their digits.
+    block = part.dense() - mean
+    H, G = _curvature(block, p, costs), (slopes - np.outer(mean, lacking)).ravel()
+    if has_bias:
+        inverse = np.linalg.inv(bias_curvature(p, costs))
+        beside = _beside_biases(block, p, costs)
+        H -= beside @ inverse @ beside.T
+        G -= beside @ (inverse @ lacking)
+    groups = np.repeat(np.arange(m) if problem.groups is None else problem.groups, K)
+    penalties = (problem.l1, problem.ridge)
+    H = 0.5 * (H + H.T)
+    V = group_quadratic.by_matrix(H, G, W.ravel(), groups, penalties, 1e-6).reshape(m, K)
+    if not has_bias:
+        return _Model(V, np.zeros(K), 3.0)
+    step = V - W
+    rise = -inverse @ (lacking + beside.T @ step.ravel())
+    return _Model(V, rise - rise.mean() - mean @ step, 3.0)
+
+
+def _curvature(block: np.ndarray, p: np.ndarray, costs: np.ndarray) -> np.ndarray:
+    """Return the curvature of the losses in the weights, column after column."""
+    m, K = block.shape[1], p.shape[1]
+    H = np.empty((m, K, m, K))
+    for k in range(K):
+        for other in range(k + 1):
+            curves = costs * p[:, k] * (float(other == k) - p[:, other])
+            H[:, k, :, other] = (block * curves[:, None]).T @ block
+            H[:, other, :, k] = H[:, k, :, other].T
+    return H.reshape(m * K, m * K)
+
+
+def _beside_biases(block: np.ndarray, p: np.ndarray, costs: np.ndarray) -> np.ndarray:
+    """Return the curvature of the losses in a weight and a bias, a column a bias."""
+    m, K = block.shape[1], p.shape[1]
+    found, weighted = np.empty((m, K, K)), p * costs[:, None]
+    for k in range(K):
+        found[:, k] = -block.T @ (weighted[:, [k]] * p)
+        found[:, k, k] += block.T @ weighted[:, k]
+    return found.reshape(m * K, K)
+
+
+def _stepped(
+    state: SparseClassState,
+    problem: SparseSoftmaxProblem,
+    at: np.ndarray,
+    ends: tuple[np.ndarray, np.ndarray],
+    gains: np.ndarray,
+    rise: np.ndarray,
+    promised: float,
+) -> float:
+    """Take the whole step, or a half, or a quarter; return the share of the fall that was promised.
+
+    An exact model would keep half of it, since the promise is to first order.
+    """
+    point = state.memory.point
+    scores, bias, loss, before = point.scores, state.bias, point.loss, problem.penalty(ends[0])
+    # So small a fall is lost in the rounding of the objective: the model knows better.
+    trusted = abs(promised) <= _TRUSTED * (loss + before)
+    size = 1.0
+    for _ in range(_HALVINGS):
+        there = ends[1] if size == 1.0 else ends[0] + size * (ends[1] - ends[0])
+        point.scores = scores + size * gains
+        differentiate(problem, point, bias + size * rise)
+        fall = loss - point.loss + before - problem.penalty(there)
+        if trusted or fall >= -_ARMIJO * size * promised:
+            state.W[at], state.bias = there, bias + size * rise
+            return 1.0 if trusted else fall / -promised
+        size *= 0.5
+    point.scores = scores
+    differentiate(problem, point, bias)
+    return 0.0

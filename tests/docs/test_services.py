@@ -73,14 +73,12 @@ def test_the_server_refuses_a_row_without_a_column(app):
 def test_the_lab_starts_answers_and_ends(command):
     words = shlex.split(command.line)[2:]
     with running_lab(*words) as address:
-        if command.printed:
-            shown = re.search(r"http://127\.0\.0\.1:\d+/\?token=", command.printed)
-            assert re.sub(r"\d+/", "PORT/", shown[0][17:]) == re.sub(
-                r"\d+/.*", "PORT/?token=", address[17:]
-            )
-        answer = httpx.Client(transport=httpx.HTTPTransport(retries=8)).get(
-            address, follow_redirects=True, timeout=PATIENCE
-        )
+        shape = r"http://127\.0\.0\.1:\d+/\?token="
+        assert re.match(shape, address)
+        assert not command.printed or re.search(shape, command.printed)
+        transport = httpx.HTTPTransport(retries=8)  # it may not listen yet
+        with httpx.Client(transport=transport, timeout=PATIENCE) as client:
+            answer = client.get(address, follow_redirects=True)
         assert answer.status_code == 200
         assert "<title>" in answer.text
 
@@ -121,7 +119,7 @@ def test_a_script_on_a_cluster_fits(block, folder, scheduler, monkeypatch):
     rows = np.random.default_rng(0).normal(size=(60, 3))
     names = {"X": dask.array.from_array(rows), "y": dask.array.from_array(rows[:, 0] > 0)}
     script = block.text.replace(SCHEDULER, scheduler)
-    assert len(block.text.strip().splitlines()) == 3, "from a laptop to a cluster in three lines"
+    assert sum(map(bool, block.text.splitlines())) == 3, "from a laptop to a cluster in three lines"
     exec(compile(script, str(block), "exec"), names)
     default_client().close()
     assert type(names["model"]) is sx.LinearSVM
@@ -151,7 +149,8 @@ def test_a_stream_learns_what_is_added_until_it_is_interrupted(command, folder, 
             os.killpg(process.pid, signal.SIGINT)
             ended = process.wait()
             guard.cancel()
-        assert ended == 130
+        # A pipe whose other end was interrupted first has simply come to its end.
+        assert ended in ((0, 130) if "|" in command.line else (130,))
     assert sx.load(model).n_iter_ >= first + 10
 
 

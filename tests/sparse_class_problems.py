@@ -33,7 +33,8 @@ def drawn(seed, most_rows=25, most_columns=10):
     weights[:K] = 1.0
     ratio = float(rng.choice([1.0, 1.0, 0.5, 0.9, 0.1]))
     masses = np.bincount(codes, weights, minlength=K)
-    pulls = X.T @ (weights[:, None] * (np.eye(K)[codes] - masses / masses.sum()))
+    shares = masses / masses.sum() if seed % 5 else 1.0 / K
+    pulls = X.T @ (weights[:, None] * (np.eye(K)[codes] - shares))
     largest = np.sqrt((pulls**2).mean(axis=1)).max()
     C = 10.0 ** rng.uniform(-0.2, 1.8) * ratio / max(largest, 1e-6)
     groups = np.unique(rng.integers(0, max(1, d // 2), size=d), return_inverse=True)[1]

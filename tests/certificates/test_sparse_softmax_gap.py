@@ -10,8 +10,10 @@ from tests.naive import sparse_softmax as naive
 from tests.sparse_class_problems import drawn, model_of
 from tests.sparse_problems import by_checker
 
+from separatrix._compiled import is_interpreted
 from separatrix.certificates.reading import from_json
 from separatrix.certificates.sparse_softmax_gap import SparseSoftmaxGap
+from separatrix.problem.canonical import problem_from, sha256
 
 FIELDS = ("costs", "intercept", "ridge", "l1", "groups", "data_sha256", "classes")
 
@@ -38,7 +40,7 @@ def test_what_is_proved_is_so():
         X, codes, costs, K, ratio, intercept, groups = case = drawn(seed)
         proof = model_of(case, tol=float(10.0 ** -(seed % 9))).certificate_
         given = X, codes, costs, K, ratio, 1.0 - ratio, intercept
-        W, b = naive.proximal_gradient(*given, 3000, groups=groups)
+        W, b = naive.proximal_gradient(*given, 1500, groups=groups)
         given = X, codes, costs, ratio, 1.0 - ratio, W, b
         assert proof.dual <= naive.objective(*given, groups) * (1.0 + 1e-12), seed
         assert objective(proof, X, codes) <= proof.primal, seed
@@ -47,7 +49,7 @@ def test_what_is_proved_is_so():
         sizes = np.linalg.norm(W, axis=1) * np.sqrt(costs @ X**2)
         assert (sizes[proof.zeros] <= 1e-5 * (1.0 + sizes.max())).all(), seed
         zeros += len(proof.zeros)
-    assert zeros > 20
+    assert zeros > 20 or is_interpreted()
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -63,7 +65,7 @@ def test_a_wide_gap_proves_no_column_that_is_not_zero():
             assert proof.check(X, codes), seed
             assert by_checker(proof, X, codes), seed
             zeros += len(proof.zeros)
-    assert zeros > 20
+    assert zeros > 20 or is_interpreted()
 
 
 def test_both_checks_accept_what_is_proved():
@@ -97,7 +99,7 @@ def test_forged_zeros_are_refused():
                 assert not forged.check(X, codes), seed
                 assert not by_checker(forged, X, codes), seed
                 tried += 1
-    assert tried > 20
+    assert tried > 20 or is_interpreted()
 
 
 def test_a_zero_is_not_proved_by_a_smaller_gap_than_there_is():
@@ -113,17 +115,52 @@ def test_a_zero_is_not_proved_by_a_smaller_gap_than_there_is():
         assert not by_checker(narrow, X, codes)
 
 
+def test_both_checks_agree_on_every_column():
+    found = {True: 0, False: 0}
+    for seed in range(100, 106):
+        X, codes, *_ = case = drawn(seed, 40)
+        fine = model_of(case).certificate_
+        for shorter in (0.99, 0.9):
+            proof = rough(fine, X, codes, shorter, 1.0 - 0.1 * (1.0 - shorter))
+            for j in np.flatnonzero(~proof.weights[:, 1:].any(axis=0)):
+                alone = replace(proof, zeros=np.array([j]))
+                is_proved = alone.check(X, codes)
+                assert by_checker(alone, X, codes) == is_proved, (seed, shorter, j)
+                found[is_proved] += 1
+    assert min(found.values()) > 5 or is_interpreted()
+
+
+def test_a_bound_that_is_a_little_too_high_is_refused():
+    ridges = set()
+    for seed in (1, 2, 3, 4, 6, 8, 9):
+        X, codes, *_ = case = drawn(seed)
+        proof = rough(model_of(case).certificate_, X, codes, 0.7, 1.0)
+        higher = replace(
+            proof, dual=proof.dual + 1e-9 * proof.primal, zeros=np.zeros(0, dtype=np.int64)
+        )
+        assert not higher.check(X, codes), seed
+        assert not by_checker(higher, X, codes), seed
+        ridges.add(proof.ridge > 0.0)
+    assert ridges == {True, False}
+
+
 def test_a_bound_below_zero_proves_no_column():
     """A dual below 0 is stated as 0; the sphere is then that of the bound as it is."""
-    X, codes, costs, K, _, _, _ = drawn(1, 40)
-    far = np.zeros((K, X.shape[1] + 1))
-    far[:, 1] = 30.0 * np.cos(np.arange(K))
-    points = {"costs": 50.0 * costs, "weights": far, "l1": 1e-3, "ridge": 1e-3}
-    proof = SparseSoftmaxGap.proved(X, codes, classes=tuple("abcd"[:K]), **points)
+    rng = np.random.default_rng(0)
+    X, codes = rng.normal(size=(30, 3)), np.arange(30) % 3
+    X[:, -1] *= 1e-8
+    far = np.zeros((3, 4))
+    far[:, 1] = 30.0 * np.cos(np.arange(3))
+    points = {"costs": np.full(30, 50.0), "weights": far, "l1": 1e-3, "ridge": 1e-3}
+    proof = SparseSoftmaxGap.proved(X, codes, classes=tuple("abc"), **points)
     assert proof.dual <= 0.0
     assert not len(proof.zeros)
-    forged = replace(proof, zeros=np.array([X.shape[1] - 1]))
-    assert not forged.check(X, codes)
+    assert proof.check(X, codes)
+    assert not replace(proof, zeros=np.array([2])).check(X, codes)
+    named = sha256(problem_from(X, codes, True))
+    proof = replace(proof, data_sha256=named, classes=("0", "1", "2"))
+    assert by_checker(proof, X, codes)
+    assert not by_checker(replace(proof, zeros=np.array([2])), X, codes)
 
 
 @pytest.mark.parametrize(

@@ -33,10 +33,11 @@ class LogisticRegression(Machine, core.LogisticRegression):
     l1_ratio : float, default=0.0
         Above 0 the penalty is ``l1_ratio |w|_1 + (1 - l1_ratio)/2 |w|^2``: 1 is the lasso, between
         is the elastic net. Most weights are then exactly 0, and the certificate lists the columns
-        that are 0 in every optimum. C must be finite, and multi_class "ovr" or "ovo".
+        that are 0 in every optimum. C must be finite. All K classes at once have the penalty
+        ``l1_ratio sqrt(K) sum_j |W_j|``: the K weights W_j of column j are 0 together.
     groups : None, a label for every column, or lists of column numbers, default=None
         With `l1_ratio` above 0: columns that are zero together, such as those of one category. The
-        penalty is then ``l1_ratio sum_g sqrt(p_g) |w_g|``, p_g the columns of group g.
+        penalty is then ``l1_ratio sum_g sqrt(p_g) |w_g|``, p_g the weights of group g.
     tol : float, default=1e-4
         Stop when (objective - lower bound) <= tol * objective, and that is proved.
     solver : {"auto", "newton", "gram"}, default="auto"
@@ -80,7 +81,8 @@ class LogisticRegression(Machine, core.LogisticRegression):
         The objective, a lower bound on any, and their relative difference: proved.
     certificate_ : DualityGap
         The proof; ``certificate_.check(X, y)`` proves it again. `SoftmaxGap` for all classes at
-        once, `DualityGaps` for each against the rest, `SparseGap` with `l1_ratio`.
+        once, `DualityGaps` for each against the rest; with `l1_ratio` `SparseGap`, and
+        `SparseSoftmaxGap` for all classes at once.
     names_of_nonzero_ : list of str
         The names of the columns whose weight is not 0.
     verdict_ : Verdict or None

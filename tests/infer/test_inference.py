@@ -79,12 +79,14 @@ def test_separation_is_that_of_the_exact_decision():
         assert found.separation == sx.separability(D, y).kind, seed
 
 
-def test_a_maximum_next_to_the_estimate_proves_an_overlap(monkeypatch):
+def test_a_maximum_next_to_the_estimate_proves_an_overlap(monkeypatch, endometrial):
     monkeypatch.setattr(model, "face_of", None)  # there is no need to decide it otherwise
     X, y = generated(200, 2)
     assert sx.inference(X, y, "firth").separation == "overlapping"
+    found = sx.inference(endometrial[["NV", "PI", "EH"]], endometrial["HG"].to_numpy(), "firth")
+    assert found.separation == "quasi-separable"
     with pytest.raises(TypeError):
-        sx.inference(X, (X[:, 0] > 0).astype(int), "firth")
+        sx.inference(X, (X @ [1.0, 1.0] > 0).astype(int), "firth")
 
 
 # ---- published values

@@ -143,19 +143,23 @@ class _Systems:
 
     @cached_property
     def _bowls(self) -> tuple[np.ndarray, np.ndarray]:
-        """Turn A, with the held form's square added, to nearly the identity.
+        """Turn A, with the held form's square added, to nearly the identity; ends need no bowl.
 
         Return how far it is from it, and by how much the turn stretches what A lacks.
         """
-        c, eye = self.c, np.eye(self.A.shape[1])
-        B = Enclosure.exact(self.A) + (c[:, :, None] * c[:, None, :]) * _HELD
+        far, stretch = np.full((2, len(self.near)), np.inf)
+        chosen = np.flatnonzero(~self.is_end)
+        c, eye = self.c[chosen], np.eye(self.A.shape[1])
+        B = Enclosure.exact(self.A[chosen]) + (c[:, :, None] * c[:, None, :]) * _HELD
         turn = np.zeros(B.shape)
         for k, middle in enumerate(B.middle):
             with suppress(np.linalg.LinAlgError):
                 turn[k] = np.linalg.inv(np.linalg.cholesky(middle))
         once = stacked_products(turn, B)._each(lambda ends: ends.transpose(0, 2, 1))
         size = lengths_of(Enclosure.exact(turn))
-        return lengths_of(stacked_products(turn, once) - eye), safely(size * size)
+        far[chosen] = lengths_of(stacked_products(turn, once) - eye)
+        stretch[chosen] = safely(size * size)
+        return far, stretch
 
     def root(self, k: int, level: Enclosure | None) -> Root | None:
         """Return the root next to a point; None where there is no proof."""

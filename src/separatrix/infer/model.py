@@ -18,7 +18,7 @@ from separatrix.infer.likelihood import Likelihood, Point
 from separatrix.infer.loops import score_test
 from separatrix.infer.newton import maximise
 from separatrix.infer.profile import End, best_held, profile_end, profile_root, shifted
-from separatrix.infer.separated import Face, face_of, runs_to
+from separatrix.infer.separated import Face, boundary_of_columns, face_of, runs_to
 from separatrix.infer.starts import best_maximum
 from separatrix.infer.tails import normal_quantile
 from separatrix.solvers.running.threads import cores, one_thread
@@ -96,17 +96,42 @@ def fit_numbers(design: Design, task: Task) -> Numbers:
 def _overlap(design: Design, kept: np.ndarray, beta: np.ndarray) -> tuple[Face, Metric | None]:
     """Decide whether the classes are separated: no, if a likelihood's maximum is proved near beta.
 
-    The proof is that of the metric, which is needed later. Else the exact decision is made.
+    The proof is that of the metric, which is needed later. Rows that single columns put strictly on
+    their own side may leave others for which it is proved. Else the exact decision is made.
     """
-    X = np.ascontiguousarray(design.X[:, kept])
-    rows = Rows(X, design.y, design.weights, design.offset, np.zeros(len(kept)))
+    whole = np.ones(len(design.y), dtype=bool)
+    rows = _rows_of(design, whole, kept)
     try:
         metric = metric_at(rows, beta)
     except NoProof:
-        return face_of(X, design.signs), None
+        return face_of(rows.X, design.signs), None
     if metric.has_maximum:
-        return Face("overlapping", np.ones(len(X), dtype=bool)), metric
-    return face_of(X, design.signs), metric
+        return Face("overlapping", whole), metric
+    intercept = design.intercept and bool(kept[0] == 0)
+    left = boundary_of_columns(rows.X[:, int(intercept) :], design.signs, intercept)
+    if not left.all() and _has_maximum(_rows_of(design, left, kept)):
+        return Face("quasi-separable", left), metric
+    return face_of(rows.X, design.signs), metric
+
+
+def _rows_of(design: Design, rows: np.ndarray, columns: np.ndarray) -> Rows:
+    """Return rows, and of these columns those that are not zero there."""
+    X = np.ascontiguousarray(design.X[rows][:, columns])
+    X = np.ascontiguousarray(X[:, X.any(axis=0)])
+    parts = design.y[rows], design.weights[rows], design.offset[rows]
+    return Rows(X, *parts, np.zeros(X.shape[1]))
+
+
+def _has_maximum(rows: Rows) -> bool:
+    """Whether the likelihood of the rows is proved to have a maximum."""
+    if not rows.X.size or len(independent_columns(rows.X)) < rows.X.shape[1]:
+        return False
+    Z, T = orthonormal(rows.X)
+    found = maximise(Likelihood(Z, rows.y, rows.weights, rows.offset), np.zeros(len(T)))
+    try:
+        return found.converged and metric_at(rows, T @ found.point.theta).has_maximum
+    except NoProof:
+        return False
 
 
 class _Fit:

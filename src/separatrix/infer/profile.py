@@ -17,7 +17,7 @@ from separatrix.infer import loops
 from separatrix.infer.likelihood import Likelihood, Point
 from separatrix.infer.newton import maximise, metric
 
-_CLOSE = 1e-11
+_CLOSE, _AT_LAST = 1e-11, 0.03
 _MOST_STEPS = 40
 _FARTHEST = 5.0
 _MOST_DOUBLINGS = 40
@@ -146,7 +146,9 @@ def _venzon_moolgavkar(
             size = np.sqrt(max(0.0, float(step @ point.information @ step)))
             moved = float(abs(like.Z @ step).max(initial=0.0))
             point = like.at(point.theta + min(1.0, _FARTHEST / max(moved, 1e-300)) * step)
-            if size < _CLOSE or (size < 1e-8 and size >= 0.5 * last):
+            # Steps shrink by the same share at least: the next would be as short as that.
+            ahead = size * size / last if size < _AT_LAST else size
+            if ahead < _CLOSE or (size < 1e-8 and size >= 0.5 * last):
                 value = float(held @ point.theta)
                 right = side * (value - centre) > 0.0 and abs(point.value - level) < 1e-6
                 return End(value, point) if right else None

@@ -18,7 +18,9 @@ from math import lcm
 import numpy as np
 
 from separatrix.core.separability import decided_rows
+from separatrix.problem.exact import SignedRows
 from separatrix.problem.signed import SignedProblem
+from separatrix.solvers.separability.peeling import peel
 
 _CLASSES = ("0", "1")
 
@@ -49,6 +51,17 @@ def face_of(X: np.ndarray, signs: np.ndarray) -> Face:
     if decision.kind in ("separable", "quasi-separable") and decision.certificate is not None:
         direction = _whole(decision.certificate().weights)
     return Face(decision.kind, counted, direction)
+
+
+def boundary_of_columns(X: np.ndarray, signs: np.ndarray, intercept: bool) -> np.ndarray:
+    """Return the rows that no direction of single columns puts strictly on its own side, exactly.
+
+    A zero cell of a table is such a column.
+    """
+    _, live = peel(SignedRows(X, signs, intercept))
+    left = np.zeros(len(signs), dtype=bool)
+    left[live] = True
+    return left
 
 
 def _whole(weights: object) -> tuple[int, ...]:

@@ -175,11 +175,13 @@ def _columns(
             start,
         )
     cells = _Cells(source, separator, start, words)
-    plain = [False] * width if values is None else np.isfinite(values).all(axis=0).tolist()
+    plain = np.zeros(width, dtype=bool)
+    if values is not None:
+        plain = np.isfinite(values).all(axis=0)
     columns = []
     for place, name in enumerate(names):
         numbers = None if values is None or words[place] else values[:, place]
-        load, is_plain = partial(cells.column, place), numbers is not None and plain[place]
+        load, is_plain = partial(cells.column, place), numbers is not None and bool(plain[place])
         columns.append(CellColumn(name, place + 1, load, found.error, numbers, decimal, is_plain))
     return columns
 

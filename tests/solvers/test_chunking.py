@@ -24,6 +24,7 @@ from separatrix.solvers.kernels.kernel_sources import (
     SparseSource,
     source_of,
 )
+from separatrix.solvers.kernels.smo import objectives, violation
 from separatrix.solvers.running.drive import Status, go_on
 
 KINDS = ["overlapping_gaussians", "integer_grid", "duplicate_rows", "opposite_duplicates"]
@@ -300,3 +301,27 @@ def test_slow_progress_is_not_taken_for_rounding():
     while state.status is None and state.rounds < 300:
         chunking.advance(state, 1_000)
     assert state.status is None
+
+
+def test_the_objectives_of_few_rows_are_those_of_arrays():
+    for seed in cases(20):
+        X, machine = posed(seed)
+        K = naive.kernel_matrix("rbf", X, X, 0.5, 3, 0.0)
+        alpha = np.random.default_rng(seed).random(len(X)) * machine.costs
+        f = K @ (machine.signs * alpha) - machine.signs
+        bias, primal, dual = objectives(machine.signs, machine.costs, alpha, f)
+        low, high = violation(machine, alpha, f)
+        assert bias == pytest.approx(-0.5 * (low + high))
+        assert primal == pytest.approx(machine.primal(alpha, f, bias))
+        assert dual == pytest.approx(machine.dual(alpha, f))
+
+
+def test_a_chunk_of_all_rows_adds_no_kernel_rows(monkeypatch):
+    X, machine = posed(0)
+    machine = KernelMachine(machine.signs, np.ones(len(X)), machine.members)
+    rows = WholeRows(naive.kernel_matrix("rbf", X, X, 0.5, 3, 0.0).astype(np.float32))
+    monkeypatch.setattr(rows, "add", None)
+    state, status = solved(machine, rows, tol=1e-4)
+    assert status in (Status.OPTIMAL, Status.SETTLED)
+    share = machine.signs * state.alpha
+    assert_allclose(state.f, rows.store.astype(float) @ share - machine.signs, atol=1e-6)

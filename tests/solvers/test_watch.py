@@ -91,3 +91,23 @@ def test_plans_of_ugly_problems(loss):
         for cost in (1e-300, 1.0, 1e300, np.inf):
             found = plan(MachineProblem(SignedProblem(X, signs), np.full(X.shape[0], cost), loss))
             assert found.price > 0.0
+
+
+@pytest.mark.parametrize(("share", "solver"), [(0.4, "interior_point"), (0.01, "dual_coordinate")])
+def test_where_a_class_is_rare_and_rows_are_many_passes_are_tried(share, solver):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40_000, 6))
+    signs = np.where(rng.random(len(X)) < share, 1.0, -1.0)
+    far = MachineProblem(SignedProblem(X, signs), np.full(len(X), 5.0), HINGE)
+    found = plan(far)
+    assert found.solver == solver
+    if solver == "dual_coordinate":
+        assert (found.other, found.trial) == ("interior_point", 0.15)
+        near = MachineProblem(SignedProblem(X, signs), np.full(len(X), 0.1), HINGE)
+        assert plan(near).trial == 0.1
+
+
+def test_a_longer_trial_waits_for_a_gap_that_falls_late():
+    late = [(p, 1.0 if p < 12 else 0.5 ** (p - 11)) for p in range(1, 60)]
+    assert looks(Watch(90.0, 1e-6, 0.1), late) is not None
+    assert looks(Watch(90.0, 1e-6, 0.15), late) is None

@@ -248,9 +248,8 @@ class SquaresBounds:
 
     def _of_block(self, block: Any, T: np.ndarray, s: np.ndarray) -> tuple[Enclosure, Enclosure]:
         """Enclose the residuals of some rows, and the gradient of their part of the objective."""
-        how: Any = {"way": "each", "rounded": 1}
         scores, pull = sums_both_ways(
-            block, self.w, (), lambda rows, found: (found - T[rows]) * s[rows], **how
+            block, self.w, (), lambda rows, found: (found - T[rows]) * s[rows], "each", rounded=1
         )
         return scores - T, pull
 

@@ -162,7 +162,8 @@ class KernelMachines:
     def _begun(self, task: Task, rows: Any) -> _Run:
         machine = task.machine()
         solver, n = self.problem.solver, len(machine.signs)
-        tol, size = inner_tolerance(self.effort, n, solver), chunk_size(solver, n)
+        tol = inner_tolerance(self.effort, len(task.signs), solver)
+        size = chunk_size(solver, n)
         how = chunks_at(self.problem.device)
         state = chunking.start(machine, kernel_rows=rows, tol=tol, size=size, **how)
         return _Run(task, machine, state, Status.BUDGET, np.zeros(len(task.signs)))
@@ -275,7 +276,7 @@ class KernelMachines:
                 self.rows.append(state.kernel_rows)
                 state.size = min(state.size, state.kernel_rows.capacity)
                 state.last = state.last[:0]
-            tol = 0.5 * inner_tolerance(effort, len(members), problem.solver)
+            tol = 0.5 * inner_tolerance(effort, len(run.task.signs), problem.solver)
             chunking.resume(state, run.alpha[members], state.scores, tol)
         return bool(self.waiting)
 
@@ -291,14 +292,15 @@ def _values_needed(tasks: list[Task]) -> int:
 
 
 def first_goal(
-    effort: Effort, kernel: Kernel, n_rows: int, solver: str = "auto"
+    effort: Effort, kernel: Kernel, task: Task, solver: str = "auto"
 ) -> tuple[float, int, int]:
     """Return the gap and the pair steps after which a fit first stops to look, for replays.
 
     And the rows of a chunk.
     """
+    n_rows = len(task.machine().signs)
     small = is_small(kernel, n_rows) and solver == "auto"
-    goal = inner_tolerance(effort, n_rows, solver), _budget(small, n_rows)
+    goal = inner_tolerance(effort, len(task.signs), solver), _budget(small, n_rows)
     return *goal, chunk_size(solver, n_rows)
 
 
@@ -371,7 +373,7 @@ def is_small(kernel: Kernel, n_rows: int) -> bool:
 
 
 def inner_tolerance(effort: Effort, n_rows: int, solver: str = "auto") -> float:
-    """Return the gap to stop at before the first proof."""
+    """Return the gap to stop at before the first proof, for data of so many rows."""
     # Where exactness costs next to nothing, weight 2 and two copies agree to all digits. A solver
     # chosen by name stops where its tolerance says, so that steps can be compared.
     small = n_rows <= _SMALL and solver == "auto"

@@ -173,7 +173,7 @@ class Hyperplane:
             # Passes do not tell an impossible margin from a slow one; a deadline ends either.
             refuse_if_inseparable(problem)
         self.aim = first_tolerance(problem, effort)
-        self.watch = Watch(planned.price, self.aim)
+        self.watch = Watch(planned.price, self.aim, planned.trial)
         self.before = 0, 0.0  # updates and passes of a solver that was given up
         self.run = self._begun(problem, np.inf if self.other is None else self.watch.next, first)
 

@@ -396,7 +396,7 @@ class KernelSVM(CalibratedProbabilities, KernelClassifier):
             for number, task in enumerate(tasks):
                 machine = task.machine()
                 members = None if order is None else order[machine.members]
-                goal = first_goal(effort, self.kernel_, len(machine.signs), self.solver)
+                goal = first_goal(effort, self.kernel_, task, self.solver)
                 run = chunking.replay_pairs(machine, rows, *goal)
                 yield from numbered(run, number, members, len(codes))
 

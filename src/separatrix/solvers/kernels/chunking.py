@@ -31,6 +31,7 @@ from separatrix.solvers.kernels.smo import (
     Part,
     array_steps,
     choose_rows,
+    objectives,
     pair_steps,
     violation,
 )
@@ -49,6 +50,7 @@ _STEPS_A_ROW = 20
 _MOST_IDLE, _OF_GAP, _OF_DUAL = 64, 1e-6, 1e-9
 _BIAS_NEAR = 30.0  # the best bias is sought when the gap is within so many tolerances
 _LEAST_VIOLATION = 1e-14
+_ROUGH = 1e-5  # a gap that rounding to float32, step by step, is far from
 _NO_MARGIN = 1e-7  # of the longest row; |w|, a root, is known to about 1e-8
 _FURTHEST = 1e3
 _FLATTEST = {np.dtype(np.float32): 2e-7, np.dtype(np.float64): 1e-14}
@@ -182,6 +184,8 @@ def current(state: State) -> tuple[np.ndarray, np.ndarray]:
         return state.alpha.copy(), state.f.copy()
     alpha, f = state.alpha.copy(), state.f.copy()
     alpha[chunk.rows] = chunk.part.alpha
+    if _holds_all(state, chunk):
+        return alpha, chunk.part.f.copy()
     rows, steps = _changes(chunk)
     machine = state.machine
     state.kernel_rows.add(machine.members[rows], steps, spans_of(machine.members), f)
@@ -234,7 +238,10 @@ def _close(state: State) -> None:
     if len(rows) == 0:
         state.status = Status.SETTLED
         return
-    _add(state, rows, steps)
+    if _holds_all(state, chunk):
+        state.f = chunk.part.f
+    else:
+        _add(state, rows, steps)
     # A pair moves alone; but pairs that nothing bounds may go on for ever.
     if state.machine.is_hard and not (state.is_smo and state.rounds % (10 * len(state.f))):
         _stretch(state)
@@ -244,6 +251,15 @@ def _close(state: State) -> None:
     state.highest = max(state.highest, state.dual)
     if state.status is None and state.idle >= state.most_idle:
         state.status = Status.SETTLED
+
+
+def _holds_all(state: State, chunk: Chunk) -> bool:
+    """Whether the steps of a chunk kept the f of every row up to date, as far as is needed.
+
+    They round it in float32, whose values are rounded as much.
+    """
+    is_rough = state.tol >= _ROUGH and chunk.part.K.dtype == np.float32
+    return len(chunk.rows) == len(state.f) and bool(is_rough)
 
 
 def _stretch(state: State) -> None:
@@ -263,10 +279,14 @@ def _add(state: State, rows: np.ndarray, steps: np.ndarray) -> None:
 def _measure(state: State) -> None:
     """Compute both objectives, and end the run where they are close enough."""
     machine, alpha, f = state.machine, state.alpha, state.f
-    low, high = violation(machine, alpha, f)
-    ends = [end for end in (low, high) if np.isfinite(end)]
-    state.bias = -float(np.mean(ends)) if ends else 0.0
-    state.primal, state.dual = machine.primal(alpha, f, state.bias), machine.dual(alpha, f)
+    if len(f) <= CHUNK and not machine.is_hard and state.steps is pair_steps:
+        measured = objectives(machine.signs, machine.costs, alpha, f)
+        state.bias, state.primal, state.dual = measured
+    else:
+        low, high = violation(machine, alpha, f)
+        ends = [end for end in (low, high) if np.isfinite(end)]
+        state.bias = -float(np.mean(ends)) if ends else 0.0
+        state.primal, state.dual = machine.primal(alpha, f, state.bias), machine.dual(alpha, f)
     if machine.is_hard:
         if _has_no_margin(state):
             state.status = Status.NOT_SEPARABLE

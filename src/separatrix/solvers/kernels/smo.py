@@ -26,8 +26,8 @@ from separatrix._compiled import compiled
 from separatrix.problem.machine import KernelMachine
 
 __all__ = [
-    "CHUNK", "CURVED", "STEPS", "Part", "array_steps", "choose_rows", "choose_worst", "pair_steps",
-    "violation",
+    "CHUNK", "CURVED", "STEPS", "Part", "array_steps", "choose_rows", "choose_worst", "objectives",
+    "pair_steps", "violation",
 ]  # fmt: skip
 
 # Places in `counts`.
@@ -107,6 +107,30 @@ def pair_steps(part, target, budget, counts, before):  # type: ignore[no-untyped
             f[k] += step * (other[k] - row[k])
         made += 1
         counts[STEPS] += 1
+
+
+@compiled
+def objectives(signs, costs, alpha, f):  # type: ignore[no-untyped-def]
+    """Return the bias between both ends of f, and both objectives, of few rows in one go."""
+    low, high, total, square = np.inf, -np.inf, 0.0, 0.0
+    for k in range(alpha.shape[0]):
+        positive = signs[k] > 0.0
+        if f[k] < low and (alpha[k] < costs[k] if positive else alpha[k] > 0.0):
+            low = f[k]
+        if f[k] > high and (alpha[k] > 0.0 if positive else alpha[k] < costs[k]):
+            high = f[k]
+        total += alpha[k]
+        square += signs[k] * alpha[k] * f[k]
+    bias = 0.0
+    if np.isfinite(low) and np.isfinite(high):
+        bias = -0.5 * (low + high)
+    elif np.isfinite(low) or np.isfinite(high):
+        bias = -low if np.isfinite(low) else -high
+    square, lost = max(0.0, square + total), 0.0
+    for k in range(alpha.shape[0]):
+        if costs[k] > 0.0:
+            lost += costs[k] * max(0.0, -signs[k] * (f[k] + bias))
+    return bias, 0.5 * square + lost, total - 0.5 * square
 
 
 def array_steps(

@@ -55,8 +55,10 @@ _OF_PASS = 3.7e-9, 1.2e-7, 9e-5
 _OF_ITERATION = 1.4e-10, 8e-9, 2.5e-7, 9e-4
 _OF_DENSE = 6e-11  # seconds for one multiplication where large matrices are factored
 _FEW_ENTRIES = 20_000  # so few are solved at once to all digits
-# Few columns and a far reach: passes over the rows are slow.
+# Few columns and a far reach: passes over the rows are slow. But where the matrix costs so many
+# passes (one class is rare, and the rows are many), a share of them is not too much to try.
 _FAR = ((30, 10.0), (100, 300.0))
+_DEAR, _MANY_ENTRIES, _TRIAL_OF_DEAR = 85.0, 50_000, 0.15
 # Newton's method costs about so many passes, where there are many more rows than columns.
 _TALL, _NEWTON = 4, 40.0
 _BIAS_ROUNDING = 2.0**-40  # of the size of scores
@@ -79,7 +81,7 @@ def choose(problem: MachineProblem) -> str:
     if problem.loss == HINGE and not problem.is_hard and d <= _MODEST:
         if n * d <= _FEW_ENTRIES:
             return by_matrix_alone
-        is_slow = any(d <= columns and _reach(problem) > far for columns, far in _FAR)
+        is_slow = _is_far(problem) and not _is_dear(problem)
         return by_matrix_alone if is_slow else "dual_coordinate"
     if d <= _NARROW or (d <= _MODEST and not sp.issparse(problem.X)):
         # Dense columns are seldom scaled, and passes over rows do not converge on raw ones.
@@ -95,11 +97,13 @@ class Plan:
     """The solver to begin with, and one to go over to where its passes get nowhere.
 
     `price` is what that one costs in all, in passes of the first; infinite where it is not known.
+    `trial` is the share of it that is spent before passes are given up.
     """
 
     solver: str
     other: str | None = None
     price: float = np.inf
+    trial: float = 0.1
 
 
 def plan(problem: MachineProblem) -> Plan:
@@ -107,7 +111,8 @@ def plan(problem: MachineProblem) -> Plan:
     solver = choose(problem)
     other = _other_solver(problem, solver)
     if other == "interior_point":
-        return Plan(solver, other, _price(problem))
+        trial = _TRIAL_OF_DEAR if _is_far(problem) else Plan.trial
+        return Plan(solver, other, _price(problem), trial)
     tall = other == "newton" and problem.X.shape[0] >= _TALL * problem.X.shape[1]
     return Plan(solver, other, _NEWTON if tall else np.inf)
 
@@ -128,6 +133,18 @@ def _price(problem: MachineProblem) -> float:
     rare = max(min(positive, 1.0 - positive), 1e-4)
     iterations = 3.0 * n**0.15 * rare**-0.22 * max(_reach(problem), 1e-6) ** 0.055
     return float(iterations * iteration / a_pass)
+
+
+def _is_far(problem: MachineProblem) -> bool:
+    """Whether there are few columns, and a row can move its own margin far."""
+    reach = _reach(problem)
+    return any(problem.X.shape[1] <= columns and reach > far for columns, far in _FAR)
+
+
+def _is_dear(problem: MachineProblem) -> bool:
+    """Whether the interior point is expected to cost many passes."""
+    entries = problem.X.nnz if sp.issparse(problem.X) else problem.X.size
+    return bool(entries > _MANY_ENTRIES) and _price(problem) > _DEAR
 
 
 def _reach(problem: MachineProblem) -> float:

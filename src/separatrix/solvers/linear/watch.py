@@ -17,16 +17,18 @@ import math
 __all__ = ["Watch"]
 
 _FIRST, _LEAST, _STEP = 2.0, 4.0, 1.25
-_SHARE = 0.1  # of the price, that is spent before passes are given up
 _KEEP = 0.6  # of the price, that passes still needed may cost
 _PATIENCE = 300.0  # passes, where the price of the other solver is not known
 
 
 class Watch:
-    """The gap after some passes, look by look."""
+    """The gap after some passes, look by look.
 
-    def __init__(self, price: float, tol: float) -> None:
-        self.price, self.tol = price, tol
+    A share of the price, `trial`, is spent before passes are given up.
+    """
+
+    def __init__(self, price: float, tol: float, trial: float = 0.1) -> None:
+        self.price, self.tol, self.trial = price, tol, trial
         self.looks = [(0.0, 1.0)]
         self.next = _FIRST if math.isfinite(price) else _PATIENCE
 
@@ -36,7 +38,7 @@ class Watch:
             return False  # so many passes should have done
         self.looks.append((passes, gap))
         self.next = passes * _STEP
-        if passes < max(_LEAST, _SHARE * self.price):
+        if passes < max(_LEAST, self.trial * self.price):
             return True
         before, larger = next(look for look in reversed(self.looks) if look[0] <= passes / 1.9)
         if not 0.0 < gap < larger:

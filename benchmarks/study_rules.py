@@ -358,12 +358,13 @@ RULES: dict[str, dict[str, Any]] = {
     "finer C, smoothed": {"step": 1, "at": "smooth"},
     "two cuts": {"repeats": 2},
     "three cuts": {"repeats": 3},
-    "three cuts near the best (the study)": {"near": 2.0},
-    "the same, smoothed": {"near": 2.0, "at": "smooth"},
-    "the same, no lead": {"near": 2.0, "lead": 0.0},
-    "the same, lead of one error": {"near": 2.0, "lead": 1.0},
-    "the same, by log loss": {"near": 2.0, "measure": "log loss"},
-    "the same, by Brier score": {"near": 2.0, "measure": "Brier"},
+    "three cuts near the best (the study)": {"near": 1.0},
+    "three cuts within two errors": {"near": 2.0},
+    "the study, smoothed": {"near": 1.0, "at": "smooth"},
+    "the study, no lead": {"near": 1.0, "lead": 0.0},
+    "the study, lead of one error": {"near": 1.0, "lead": 1.0},
+    "the study, by log loss": {"near": 1.0, "measure": "log loss"},
+    "the study, by Brier score": {"near": 1.0, "measure": "Brier"},
 }
 
 

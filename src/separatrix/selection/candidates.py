@@ -13,7 +13,8 @@ read, whose scales differ, go beyond it while that helps. With many rows the lea
 few, the errors of the folds are rough: a later candidate must then be better than one before it by
 a quarter of a standard error of the difference. (Chosen on 25 tables, where a whole one kept
 plainer features too often: test errors were 5 % larger.) And with few rows the candidates near the
-best are judged again, on two further cuts of the rows into folds, at three values of C.
+best are judged again, on two further cuts of the rows into folds, at three values of C: those that
+are behind by at most a standard error of the difference.
 """
 
 from __future__ import annotations
@@ -57,7 +58,6 @@ _BEYOND_CURVES = (1e3, 1e4)  # of cosines
 _AROUND = (0.1, 1.0, 10.0)
 _FEW = 1_000  # below so many rows folds are cut more than once
 _CUTS = 3
-_NEAR_BEST = 2.0  # standard errors of the difference: candidates so near are judged on all cuts
 _APART = 1_000_003  # between the seeds of two cuts
 _KEPT_ENTRIES = 10_000_000  # of the rows of all folds: above, features are learned again
 _HINGE_ENTRIES = 5_000_000  # of the training rows of all models: above, only one loss is tried
@@ -298,7 +298,7 @@ class Search:
         own = [k for k, each in enumerate(self.compared) if each.n_rows == len(self.rows)]
         once = [self.compared[k] for k in own]
         best = _least(once)
-        near = [k for k in own if is_near(best, self.compared[k].losses, _NEAR_BEST)]
+        near = [k for k in own if is_near(best, self.compared[k].losses)]
         judged = [self._on_all_cuts(self.compared[k]) for k in near]
         known = [each for each in judged if each is not None]
         if len(known) < len(judged):  # the time is over

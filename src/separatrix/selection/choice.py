@@ -31,17 +31,15 @@ def middle_of_best(errors: np.ndarray) -> int:
     return int(best[(len(best) - 1) // 2])
 
 
-def is_near(rival: np.ndarray, losses: np.ndarray, room: float = _BEHIND) -> bool:
+def is_near(rival: np.ndarray, losses: np.ndarray) -> bool:
     """Whether a candidate is not far behind a rival, by the losses of both on the same folds.
-
-    `room` counts standard errors of the difference.
 
     >>> rival = np.array([0.20, 0.22, 0.18])
     >>> is_near(rival, np.array([0.21, 0.20, 0.20])), is_near(rival, rival + [0.02, 0.03, 0.02])
     (True, False)
     """
     behind = losses - rival
-    return bool(behind.mean() <= room * standard_error(behind))
+    return bool(behind.mean() <= _BEHIND * standard_error(behind))
 
 
 def chosen_of(errors: Sequence[np.ndarray], n_rows: int, cuts: int = 1) -> int:

@@ -74,6 +74,8 @@ def test_files_are_proved_and_applied(done, wide_file, tmp_path):
     said = run("predict", folder / "model.sx", wide_file)
     labels = np.array([line.split(",")[0] for line in said.stdout.splitlines()[1:]])
     assert (labels != table.y)[parts.test].sum() == facts.test.errors
+    written = run("export", folder / "model.sx", "--to", "csv", "-o", tmp_path / "weights.csv")
+    assert written.returncode == 0, written.stderr
 
 
 def test_a_column_too_many_is_refused(done, wide_file, tmp_path):
@@ -173,3 +175,13 @@ def test_of_three_classes_each_has_its_own_columns(tmp_path):
 def _features(done, X, y):
     rows = json.loads((done.folder_ / "certificate.json").read_text())["training_rows"]
     return done.model_.features_of(X)[rows], y[rows]
+
+
+def test_a_path_in_features_of_each_fold_has_sparse_weights_too(wide_file, tmp_path):
+    drawn = tmp_path / "weights.svg"
+    given = ("--features", "standard", "--l1", "1", "--Cs", "4", "--folds", "3")
+    said = run("path", wide_file, *given, "--coefficients", drawn)
+    assert said.returncode == 0, said.stderr
+    assert "nonzero" in said.stdout
+    assert "standard, logistic, lasso: C = " in said.stdout
+    assert drawn.read_text().startswith("<?xml")

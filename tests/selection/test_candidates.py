@@ -8,15 +8,11 @@ from sklearn.linear_model import LogisticRegression
 from separatrix.data.encodings.words import TextEncoding, fit_text
 from separatrix.data.raw_rows import RawRows
 from separatrix.data.table import Table
-from separatrix.selection.candidates import (
-    LOSSES,
-    Candidate,
-    Search,
-    chosen_of,
-    is_near,
-    middle_of_best,
-)
-from separatrix.selection.folds import folds_of
+from separatrix.selection.candidates import LOSSES, Candidate, Search
+from separatrix.selection.choice import chosen_of, is_near, middle_of_best
+from separatrix.selection.chosen_machine import fitted_on
+from separatrix.selection.folds import Folding, folds_of
+from separatrix.selection.scores import Measure
 from tests.amounts import cases
 
 
@@ -83,6 +79,53 @@ def test_of_two_classes_the_logistic_loss_may_win():
         assert wrong.mean() == pytest.approx(best.errors[number], abs=0.02)
 
 
+def noisy(n=150):
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(n, 6))
+    return X, (X @ [1.0, -1.0, 0.5, 0.0, 0.0, 0.0] + 2.0 * rng.normal(size=n) > 0).astype(int)
+
+
+def test_with_few_rows_candidates_near_the_best_are_judged_on_three_cuts():
+    X, y = noisy()
+    search = search_of(table_of(X, y), y, seed=5)
+    best = search.best(("standard",))
+    assert best in search.compared
+    assert best.cuts == 3
+    wrong = []
+    for cut in range(3):
+        for fold in folds_of(5, X, y, np.unique(y), seed=5 + 1_000_003 * cut):
+            own, held = fold.train > 0.0, fold.validation > 0.0
+            learned = RawRows(table_of(X, y)).learn("standard", np.flatnonzero(own), y).X
+            model = fitted_on(best, learned[own], y[own], y[own], device="cpu", tol=1e-3)
+            wrong.append(np.mean(model.predict(learned[held]) != y[held]))
+    np.testing.assert_allclose(best.errors, wrong, atol=0.04)
+    assert best.error == pytest.approx(np.mean(best.errors))
+    assert best.standard_error == pytest.approx(best.errors.std(ddof=1) / np.sqrt(5))
+    assert "of 3 cuts into folds" in best.path.reason
+    missed = (best.scores[:, 0] > 0) != y
+    assert missed.mean() == pytest.approx(best.first_errors.mean(), abs=1e-12)
+
+
+@pytest.mark.parametrize("reason", ["rows", "groups", "times", "measure", "rule", "time"])
+def test_folds_are_cut_once_where(reason, monkeypatch):
+    X, y = noisy()
+    rows = np.arange(len(y))
+    settings = {
+        "groups": {"folds": Folding(5, groups=rows // 3)},
+        "times": {"folds": Folding(5, times=rows)},
+        "measure": {"measure": Measure("balanced")},
+        "rule": {"rule": "one_standard_error"},
+    }.get(reason, {})
+    if reason == "rows":
+        monkeypatch.setattr("separatrix.selection.candidates._FEW", 150)
+    search = search_of(table_of(X, y), y, **settings)
+    if reason == "time":
+        monkeypatch.setattr(Search, "_on_all_cuts", lambda self, each: None)
+    best = search.best(("standard",))
+    assert {each.cuts for each in search.compared} == {1}
+    assert best in search.compared
+
+
 def test_a_loss_far_behind_is_not_refined(monkeypatch):
     X, y = skewed(np.random.default_rng(0), 120)
     near = {"hinge": False, "logistic": True}
@@ -93,6 +136,7 @@ def test_a_loss_far_behind_is_not_refined(monkeypatch):
 
     search = search_of(table_of(X, y), y)
     monkeypatch.setattr("separatrix.selection.candidates.is_near", judged)
+    monkeypatch.setattr("separatrix.selection.candidates._FEW", 0)
     search.best(("standard",))
     _, hinge, logistic = (each.found.table["C"] for each in search.compared)
     np.testing.assert_allclose(hinge, search.compared[0].C * np.array([0.1, 1.0, 10.0]))
@@ -207,4 +251,5 @@ def test_a_sample_and_all_rows_are_kept_apart(monkeypatch):
     X, y = skewed(np.random.default_rng(7), 200)
     best = search_of(table_of(X, y), y).best(("standard", "ranks"), ("squared_hinge",))
     assert best.n_rows == len(best.scores) == 200
-    assert ((best.scores[:, 0] > 0) != y).mean() == pytest.approx(best.error, abs=1e-12)
+    wrong = (best.scores[:, 0] > 0) != y
+    assert wrong.mean() == pytest.approx(best.first_errors.mean(), abs=1e-12)

@@ -54,7 +54,7 @@ def test_it_is_not_chosen_where_all_columns_matter():
 
 @pytest.mark.parametrize("reason", ["rows are more", "it is left out", "the loss is given"])
 def test_it_is_not_tried_where(reason):
-    X, y = wide([3.0, -3.0], n=130 if reason == "rows are more" else 60)
+    X, y = wide([3.0, -3.0], n=700 if reason == "rows are more" else 60)
     search = search_of(X, y, folds=2, l1=0.0 if reason == "it is left out" else None)
     losses = ("logistic",) if reason == "the loss is given" else ("squared_hinge", "logistic")
     search.best(("standard",), losses)

@@ -168,7 +168,7 @@ def _draw_coefficients(machine: Any, table: Table, loss: Loss, out: Path) -> Non
     found.fit(table.X, table.y)
     if len(table.feature_names) == len(found.names_):
         found.names_ = list(map(str, table.feature_names))
-    save_coefficient_paths(found, out, chosen=machine.C_)
+    save_coefficient_paths(found, out, chosen=machine.C)
 
 
 def _refuse_with_features(

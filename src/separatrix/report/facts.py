@@ -152,6 +152,7 @@ class Candidate:
     gamma: float | None = None  # of a kernel
     l1_ratio: float = 0.0
     n_nonzero: int | None = None  # columns with a weight, the mean over the folds
+    cuts: int = 1  # of the rows into folds, whose errors are counted
 
     @property
     def model(self) -> str:

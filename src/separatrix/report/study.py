@@ -425,7 +425,7 @@ class Study:
         return f.Candidate(
             tried.features, tried.loss, each.C, each.error, each.standard_error, each.n_features,
             each.n_rows, chosen, each.seconds if self.settings.times else None, score, score_error,
-            l1_ratio=tried.l1_ratio, n_nonzero=each.n_nonzero,
+            l1_ratio=tried.l1_ratio, n_nonzero=each.n_nonzero, cuts=each.cuts,
         )  # fmt: skip
 
     def _kernel_facts(self, found: KernelCompared | None) -> tuple[f.Candidate, ...]:

@@ -162,9 +162,10 @@ def _chosen_by(work: Study) -> str:
     """Say what chose among several candidates; of one there was nothing to choose but C."""
     if len(work.candidates) < 2:
         return ""
-    from separatrix.selection.candidates import rule_of_choice
+    from separatrix.selection.choice import rule_of_choice
 
-    return rule_of_choice(max(each.n_rows for each in work.candidates), work.measure)
+    rows, cuts = (max(getattr(c, name) for c in work.candidates) for name in ("n_rows", "cuts"))
+    return rule_of_choice(rows, work.measure, cuts)
 
 
 def _errors_at(work: Study, machine: Any) -> str:

@@ -6,13 +6,15 @@ Features are learned inside each fold, from the rows that train there (`data/raw
 compared by the squared hinge, whose paths cost least; hinge and logistic loss are tried on the
 features that won, at three values of C. A loss that is then behind by more than a standard error of
 the difference is dropped; of the others, C is refined. Of many rows a sample compares the features.
-Where columns outnumber rows, the lasso is tried last (`sparse_candidate.py`).
+Where columns are many for the rows, the lasso is tried last (`sparse_candidate.py`).
 
 C is counted in units of 1 / mean |x|^2, so that one grid serves columns of any scale; columns as
 read, whose scales differ, go beyond it while that helps. With many rows the least error wins. With
 few, the errors of the folds are rough: a later candidate must then be better than one before it by
 a quarter of a standard error of the difference. (Chosen on 25 tables, where a whole one kept
-plainer features too often: test errors were 5 % larger.)
+plainer features too often: test errors were 5 % larger.) And with few rows the candidates near the
+best are judged again, on two further cuts of the rows into folds, at three values of C: those that
+are behind by at most a standard error of the difference.
 """
 
 from __future__ import annotations
@@ -33,6 +35,7 @@ from separatrix.data.table import AS_READ
 from separatrix.problem.penalties import LASSO, penalty_words
 from separatrix.problem.signed import as_matrix
 from separatrix.selection._cell import Arrays, Facts, Setting, SoftmaxSetting, signed_problems
+from separatrix.selection.choice import chosen_of, is_near, middle_of_best, standard_error
 from separatrix.selection.folds import Fold, Folding, folds_of
 from separatrix.selection.kernel_candidate import KERNEL, KernelCompared, compare_kernel
 from separatrix.selection.path import FoundPath, Store, cross_validate
@@ -42,21 +45,24 @@ from separatrix.selection.refinement import least_within_one_error
 from separatrix.selection.scores import Measure
 from separatrix.selection.sparse_candidate import features_of_sparse, values_of_sparse
 
-__all__ = ["Candidate", "Compared", "Search", "mean_square", "rule_of_choice", "standard_error"]
+__all__ = ["Candidate", "Compared", "Search", "mean_square"]
 
 LOSSES = ("squared_hinge", "hinge", "logistic")
 _SAMPLE, _LEAST_SAMPLE = 20_000, 2_000  # rows that compare features
 _WORK = 4e9  # products of one matrix of normal equations, of all models: above, fewer rows compare
-_MANY, _LEAD = 2_000, 0.25  # below so many rows a lead counts from so many standard errors on
 _TOL = 1e-3  # of the machines of the folds: their errors alone count
 _TEXT_GRID = (0.1, 1.0, 10.0, 100.0)
 _GRID = (0.01, 0.1, 1.0, 10.0, 100.0)
 _BEYOND = (1e3, 1e4, 1e5, 1e6)  # of columns as read
 _BEYOND_CURVES = (1e3, 1e4)  # of cosines
 _AROUND = (0.1, 1.0, 10.0)
-_BEHIND = 1.0  # standard errors of the difference: a loss so far behind is dropped
+_FEW = 1_000  # below so many rows folds are cut more than once
+_CUTS = 3
+_APART = 1_000_003  # between the seeds of two cuts
 _KEPT_ENTRIES = 10_000_000  # of the rows of all folds: above, features are learned again
 _HINGE_ENTRIES = 5_000_000  # of the training rows of all models: above, only one loss is tried
+_SPARSE_ENTRIES = 20_000_000  # the same, of the lasso where columns outnumber rows
+_MANY_COLUMNS = 0.2  # of the rows: from so many columns on, the lasso is tried
 
 
 @dataclass(frozen=True)
@@ -84,6 +90,7 @@ class Compared:
     n_rows: int
     seconds: float
     measure: Measure | None = None  # what chose its C; None for the error
+    more: tuple[float, ...] = ()  # errors on the folds of further cuts, where it was near the best
 
     @property
     def path(self) -> PathTable:
@@ -92,7 +99,8 @@ class Compared:
         others = {name: table[name] for name in table.columns}
         reason = (
             f"Of the candidates, {self.candidate} at C = {self.C:.4g} has the error "
-            f"{100.0 * self.error:.2f} % on held-out rows."
+            f"{100.0 * self.error:.2f} % on held-out rows"
+            f"{f' of {self.cuts} cuts into folds' if self.more else ''}."
         )
         if self.measure is not None:
             figure = f"{self.measure.shown(self.losses.mean()):.4f}"
@@ -109,14 +117,24 @@ class Compared:
         return float(self.found.table["C"][self.chosen])
 
     @property
-    def errors(self) -> np.ndarray:
-        """The error of its C on each fold."""
+    def cuts(self) -> int:
+        """How often the rows were cut into folds."""
+        return 1 + len(self.more) // len(self.first_errors)
+
+    @property
+    def first_errors(self) -> np.ndarray:
+        """The error of its C on each fold of the first cut."""
         return np.asarray(self.found.table.fold_errors[self.chosen])
+
+    @property
+    def errors(self) -> np.ndarray:
+        """The error of its C on each fold, of all cuts."""
+        return np.concatenate([self.first_errors, self.more])
 
     @property
     def losses(self) -> np.ndarray:
         """What was to be small, on each fold: the errors, or the losses of the measure."""
-        return np.asarray(self.found.losses[self.chosen])
+        return np.concatenate([self.found.losses[self.chosen], self.more])
 
     @property
     def score(self) -> tuple[float, float] | tuple[()]:
@@ -133,7 +151,7 @@ class Compared:
     @property
     def standard_error(self) -> float:
         """The standard error of that mean."""
-        return standard_error(self.errors)
+        return standard_error(self.errors, self.cuts)
 
     @property
     def n_nonzero(self) -> int | None:
@@ -175,10 +193,11 @@ class FoldSetting(Setting):
 class _Kept:
     """Finished cells of one candidate on so many rows, in a store that holds those of all."""
 
-    def __init__(self, store: Store, candidate: Candidate, n_rows: int) -> None:
+    def __init__(self, store: Store, candidate: Candidate, n_rows: int, cut: int = 0) -> None:
         ratio = f"{candidate.l1_ratio.hex()}-" if candidate.l1_ratio else ""
+        which = f"cut {cut}-" if cut else ""
         self.store = store
-        self.name = f"{candidate.features}-{candidate.loss}-{ratio}{n_rows}-"
+        self.name = f"{candidate.features}-{candidate.loss}-{ratio}{which}{n_rows}-"
 
     def get(self, key: tuple[str, int]) -> tuple[Facts, Arrays] | None:
         """Return what was put under this key, or None."""
@@ -230,7 +249,7 @@ class Search:
         self.store: Store = InMemory() if store is None else store
         self.compared: list[Compared] = []
         self.kernel: KernelCompared | None = None
-        self._learned: dict[tuple[str, int], dict[int, Any]] = {}
+        self._learned: dict[tuple[str, int, int], dict[int, Any]] = {}
 
     def best(self, features: Sequence[str], losses: Sequence[str] = LOSSES) -> Compared:
         """Compare features, then losses, and return the best of all."""
@@ -245,7 +264,10 @@ class Search:
             own = features_of_sparse(chosen.candidate.features, features)
             lasso = Candidate(own, "logistic", LASSO)
             final.append(self.compare(lasso, self.rows, rival=_least(final)))
-        return final[chosen_of([each.losses for each in final], len(self.rows))]
+        if self._is_cut_again:
+            final = self._judged_again()
+        cuts = final[0].cuts
+        return final[chosen_of([each.losses for each in final], len(self.rows), cuts)]
 
     def _best_features(self, features: Sequence[str], loss: str) -> Compared:
         """Compare features by one loss, on a sample of many rows; C is chosen on all."""
@@ -263,6 +285,49 @@ class Search:
             chosen = self.compare(Candidate(name, loss, ratio), self.rows)
         return chosen
 
+    @property
+    def _is_cut_again(self) -> bool:
+        """Whether few rows and folds drawn at random leave the choice to chance."""
+        plain = self.folding.groups is None and self.folding.times is None
+        plain = plain and not self.raw.has_texts
+        usual = self.measure is None and self.rule == "best"
+        return plain and usual and self._has_time and len(self.rows) < _FEW
+
+    def _judged_again(self) -> list[Compared]:
+        """Judge the candidates near the best on further cuts; return them, the first preferred."""
+        own = [k for k, each in enumerate(self.compared) if each.n_rows == len(self.rows)]
+        once = [self.compared[k] for k in own]
+        best = _least(once)
+        near = [k for k in own if is_near(best, self.compared[k].losses)]
+        judged = [self._on_all_cuts(self.compared[k]) for k in near]
+        known = [each for each in judged if each is not None]
+        if len(known) < len(judged):  # the time is over
+            return once
+        for k, each in zip(near, known, strict=True):
+            self.compared[k] = each
+        return known
+
+    def _on_all_cuts(self, each: Compared) -> Compared | None:
+        """Judge a candidate at its C and the two beside it; None where time ends before."""
+        begun = time.perf_counter()
+        Cs = each.found.table["C"]
+        near = np.arange(max(0, each.chosen - 1), min(len(Cs), each.chosen + 2))
+        losses = [each.found.losses[near]]
+        for cut in range(1, _CUTS):
+            found = self._walked(each.candidate, self.rows, cut, Cs[near], rounds=0)
+            if len(found.table) < len(near):
+                return None
+            losses.append(found.losses)
+        table = np.hstack(losses)
+        best = middle_of_best(table)
+        chosen, n_folds = int(near[best]), losses[0].shape[1]
+        store, folds = _Kept(self.store, each.candidate, each.n_rows), self._folds(self.rows)
+        return replace(
+            each, chosen=chosen, more=tuple(table[best, n_folds:].tolist()),
+            scores=_held_out(store, float(Cs[chosen]), folds),
+            seconds=each.seconds + time.perf_counter() - begun,
+        )  # fmt: skip
+
     def compare(
         self,
         candidate: Candidate,
@@ -274,29 +339,46 @@ class Search:
         begun = time.perf_counter()
         folds = self._folds(rows)
         learned = _FoldRows(self, candidate, rows, folds)
-        setting = FoldSetting(**learned.common, of_fold=learned.setting)
         grid, beyond = self._grid(candidate.features, learned.square)
         if candidate.l1_ratio and not self._given:
             grid, beyond = values_of_sparse(learned.setting(0), self.Cs), ()
         if Cs is not None:
             grid, beyond = np.array(Cs), ()
-        store, say = _Kept(self.store, candidate, len(rows)), self.progress
-        found = cross_validate(
-            setting, grid, rounds=int(not self._given), beyond=beyond, workers=self.workers,
-            from_least=bool(candidate.l1_ratio),
-            is_worth=None if rival is None else partial(is_near, rival), store=store,
-            progress=say and (lambda done, total, text: say(f"{candidate}: {text}", done, total)),
+        found = self._walked(
+            candidate, rows, 0, grid, learned=learned, rounds=int(not self._given), beyond=beyond,
+            is_worth=None if rival is None else partial(is_near, rival),
         )  # fmt: skip
         losses = found.losses
         by_error = self.rule == "one_standard_error"
         chosen = least_within_one_error(losses) if by_error else middle_of_best(losses)
-        C = float(found.table["C"][chosen])
+        C, store = float(found.table["C"][chosen]), _Kept(self.store, candidate, len(rows))
         done = Compared(
             candidate, found, chosen, _held_out(store, C, folds), learned.n_features, len(rows),
             time.perf_counter() - begun, self.measure,
         )  # fmt: skip
         self.compared.append(done)
         return done
+
+    def _walked(
+        self,
+        candidate: Candidate,
+        rows: np.ndarray,
+        cut: int,
+        Cs: np.ndarray,
+        learned: _FoldRows | None = None,
+        **how: Any,
+    ) -> FoundPath:
+        """Walk a path on the folds of one cut."""
+        if learned is None:
+            learned = _FoldRows(self, candidate, rows, self._folds(rows, cut), cut)
+        say, name = self.progress, f"{candidate}, cut {cut + 1}" if cut else str(candidate)
+        return cross_validate(
+            FoldSetting(**learned.common, of_fold=learned.setting), Cs, workers=self.workers,
+            from_least=bool(candidate.l1_ratio), stop_early=not cut,
+            store=_Kept(self.store, candidate, len(rows), cut),
+            progress=say and (lambda done, total, text: say(f"{name}: {text}", done, total)),
+            **how,
+        )  # fmt: skip
 
     def compare_kernel(self) -> KernelCompared | None:
         """Fit an RBF kernel on the folds on which features were compared; None of texts."""
@@ -310,11 +392,12 @@ class Search:
         self.kernel = compare_kernel(self, Candidate(KERNEL, "hinge"), rows, folds, square)
         return self.kernel
 
-    def _folds(self, rows: np.ndarray) -> tuple[Fold, ...]:
+    def _folds(self, rows: np.ndarray, cut: int = 0) -> tuple[Fold, ...]:
         codes = self.codes[rows]
         cv, groups = self.folding.cv(rows, codes), self.folding.groups_of(rows)
         some = np.zeros((len(rows), 1))
-        return tuple(folds_of(cv, some, codes, self.classes, groups=groups, seed=self.seed))
+        seed = self.seed + _APART * cut
+        return tuple(folds_of(cv, some, codes, self.classes, groups=groups, seed=seed))
 
     @property
     def _around(self) -> Sequence[float]:
@@ -359,17 +442,23 @@ class Search:
         return chosen.n_features * len(self.rows) * models <= _HINGE_ENTRIES
 
     def _is_worth_sparse(self, chosen: Compared, losses: Sequence[str]) -> bool:
-        """Whether the lasso is tried: where columns outnumber rows, and nobody fixed the loss."""
+        """Whether the lasso is tried: where columns are many, and nobody fixed the loss."""
+        n, d = len(self.rows), chosen.n_features
         if self.l1 is not None or self.raw.has_texts or len(losses) == 1:
             return False
-        return chosen.n_features > len(self.rows)
+        models = 1 if len(self.classes) == 2 else len(self.classes)
+        most = _SPARSE_ENTRIES if d > n else _HINGE_ENTRIES
+        return d > _MANY_COLUMNS * n and d * n * models <= most
 
 
 class _FoldRows:
     """The rows of each fold in the features that its training rows taught."""
 
-    def __init__(self, search: Search, candidate: Candidate, rows: np.ndarray, folds: Any) -> None:
+    def __init__(
+        self, search: Search, candidate: Candidate, rows: np.ndarray, folds: Any, cut: int = 0
+    ) -> None:
         self.search, self.features, self.rows, self.folds = search, candidate.features, rows, folds
+        self.cut = cut
         self.codes, self.n_classes = search.codes[rows], len(search.classes)
         several = self.n_classes > 2 and not candidate.l1_ratio
         self.softmax = candidate.loss == "logistic" and several
@@ -392,7 +481,7 @@ class _FoldRows:
 
     def matrix(self, fold: int) -> Any:
         """Return all rows in the features of a fold; those of another loss are taken over."""
-        kept = self.search._learned.setdefault((self.features, len(self.rows)), {})
+        kept = self.search._learned.setdefault((self.features, len(self.rows), self.cut), {})
         if fold in kept:
             return kept[fold]
         train = self.rows[self.folds[fold].train > 0.0]
@@ -445,64 +534,3 @@ def mean_square(X: Any, fold: Fold) -> float:
         away = some - some.mean(axis=0, dtype=np.float64)
         total = float(np.einsum("ij,ij->", away, away))
     return total / some.shape[0] or 1.0
-
-
-def middle_of_best(errors: np.ndarray) -> int:
-    """Return the row of least mean error; of several in a line, the one in their middle.
-
-    >>> middle_of_best(np.array([[0.3], [0.1], [0.1], [0.1], [0.2]]))
-    2
-    """
-    means = errors.mean(axis=1)
-    best = np.flatnonzero(means <= means.min() + 1e-12)
-    around = np.convolve(np.pad(means, 1, mode="edge"), [0.25, 0.5, 0.25], mode="valid")
-    best = best[around[best] <= around[best].min() + 1e-12]
-    return int(best[(len(best) - 1) // 2])
-
-
-def is_near(rival: np.ndarray, losses: np.ndarray) -> bool:
-    """Whether a candidate is not far behind a rival, by the losses of both on the same folds.
-
-    >>> rival = np.array([0.20, 0.22, 0.18])
-    >>> is_near(rival, np.array([0.21, 0.20, 0.20])), is_near(rival, rival + [0.02, 0.03, 0.02])
-    (True, False)
-    """
-    behind = losses - rival
-    return bool(behind.mean() <= _BEHIND * standard_error(behind))
-
-
-def chosen_of(errors: Sequence[np.ndarray], n_rows: int) -> int:
-    """Return the place of the candidate to take; `errors` are those of folds, the first preferred.
-
-    >>> errors = [np.array([0.20, 0.22, 0.18]), np.array([0.19, 0.22, 0.19])]
-    >>> chosen_of(errors, 100), chosen_of([errors[0], errors[0] - 0.05], 100)
-    (0, 1)
-    """
-    share = _LEAD if n_rows < _MANY else 0.0
-    best = int(np.argmin([each.mean() for each in errors]))
-    for place, each in enumerate(errors[:best]):
-        lead = each - errors[best]
-        if lead.mean() <= share * standard_error(lead):
-            return place
-    return best
-
-
-def rule_of_choice(n_rows: int, measure: Measure | None = None) -> str:
-    """Say what chose among the candidates, and how small leads were settled.
-
-    >>> rule_of_choice(5_000)
-    'Chosen by the least error on held-out rows.'
-    """
-    end = "highest" if measure is not None and measure.larger_is_better else "least"
-    what = f"Chosen by the {end} {'error' if measure is None else measure.title} on held-out rows"
-    if n_rows >= _MANY:
-        return f"{what}."
-    return (
-        f"{what}; a lead of at most a quarter of its standard error does not count, and the "
-        "simpler candidate, tried before, wins."
-    )
-
-
-def standard_error(values: np.ndarray) -> float:
-    """Return the standard error of the mean; 0 of one value."""
-    return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from separatrix.data.encodings.column_features import GAMMAS
-from separatrix.selection.candidates import Compared, standard_error
+from separatrix.selection.candidates import Compared
+from separatrix.selection.choice import standard_error
 from separatrix.selection.kernel_candidate import KernelCompared
 
 __all__ = ["curve_gains"]
@@ -26,13 +27,13 @@ def curve_gains(
     planes = [each for each in first if each.candidate.features not in _CURVES]
     if not planes:
         return ()
-    plane = min(planes, key=lambda one: one.error)
+    plane = min(planes, key=lambda one: one.first_errors.mean())
     said = []
     for name, features in (("Products of columns", ("products",)), ("Random cosines", GAMMAS)):
         curves = [each for each in first if each.candidate.features in features]
         if curves:
-            curve = min(curves, key=lambda one: one.error)
-            said.append(_gain(name, curve.errors, plane))
+            curve = min(curves, key=lambda one: one.first_errors.mean())
+            said.append(_gain(name, curve.first_errors, plane))
     if kernel is not None:
         limit = f", trained on {kernel.n_trained:,} rows of a fold"
         sampled = limit if kernel.n_trained < 0.9 * _trained(kernel) else ""
@@ -49,14 +50,14 @@ def _trained(kernel: KernelCompared) -> float:
 def _gain(name: str, errors: np.ndarray, plane: Compared) -> str:
     from scipy.special import stdtrit
 
-    gain = plane.errors - errors
+    gain = plane.first_errors - errors
     folds = len(gain)
     room = float(stdtrit(folds - 1, 0.975)) * standard_error(gain) if folds > 1 else np.inf
-    mean = float(gain.mean())
+    mean, best = float(gain.mean()), float(plane.first_errors.mean())
     verb = "has" if name.startswith("An ") else "have"
     low, high = (100.0 * (mean - room), 100.0 * (mean + room))
     return (
         f"{name} {verb} an error of {100.0 * errors.mean():.2f} %, the best hyperplane "
-        f"{100.0 * plane.error:.2f} %: the curved boundary gains {100.0 * mean:.2f} percentage "
+        f"{100.0 * best:.2f} %: the curved boundary gains {100.0 * mean:.2f} percentage "
         f"points (95 %: {low:.2f} to {high:.2f})."
     )

@@ -1,8 +1,8 @@
 """Sparse weights among the candidates of a study: where they are tried, and at which values of C.
 
-Where columns outnumber rows, few of them may matter, and the lasso of the logistic loss then errs
-far less often than dense weights. It is tried last, on the features that won; columns as read are
-standardised first, since the lasso punishes a weight by the unit of its column.
+Where columns are many for the rows, few of them may matter, and the lasso of the logistic loss then
+errs far less often than dense weights. It is tried last, on the features that won; columns as read
+are standardised first, since the lasso punishes a weight by the unit of its column.
 """
 
 from __future__ import annotations

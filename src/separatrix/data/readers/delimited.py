@@ -175,7 +175,9 @@ def _columns(
             start,
         )
     cells = _Cells(source, separator, start, words)
-    plain = np.zeros(width, bool) if values is None else np.isfinite(values).all(axis=0)
+    plain = np.zeros(width, dtype=bool)
+    if values is not None:
+        plain = np.isfinite(values).all(axis=0)
     columns = []
     for place, name in enumerate(names):
         numbers = None if values is None or words[place] else values[:, place]

@@ -175,7 +175,7 @@ def _columns(
             start,
         )
     cells = _Cells(source, separator, start, words)
-    plain = np.zeros(width, dtype=bool)
+    plain: Any = np.zeros(width, dtype=bool)
     if values is not None:
         plain = np.isfinite(values).all(axis=0)
     columns = []

@@ -8,7 +8,7 @@ a proved gap. glmnet has no proof: it is run with ever smaller thresholds, and t
 objective is within the gap of our proved lower bound counts, alone. It walks a path of 20 values to
 its lambda, as its authors advise. CPU seconds, compile time left out.
 
-    python -m benchmarks.sparse_classes [--sets wine,digits] [--tol 1e-4]
+    python -m benchmarks.sparse_classes [--sets wine,digits] [--factors 10,100] [--tol 1e-4]
 """
 
 import argparse
@@ -83,13 +83,13 @@ def by_glmnet(X, codes, C, start, tol, least):
     return f"not ({reached:.0e})"
 
 
-def rows_of(name, tol, has_glmnet):
+def rows_of(name, factors, tol, has_glmnet):
     """Yield the cells of one set, a row a value of C."""
     X, y = SETS[name]()
     codes = np.unique(y, return_inverse=True)[1]
     K = int(codes.max()) + 1
     start = largest_cost_of_zero_classes(X, codes, np.ones(len(codes)), K, 1.0, True)
-    for factor in FACTORS:
+    for factor in factors:
         C = factor * start
         fit = sx.LogisticRegression(C, l1_ratio=1.0, tol=tol).fit
         model, seconds = timed(partial(fit, X, codes), 3)
@@ -104,7 +104,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sets", default=",".join(SETS))
     parser.add_argument("--tol", type=float, default=1e-4)
+    parser.add_argument("--factors", default=",".join(map(str, FACTORS)))
     options = parser.parse_args()
+    factors = [float(factor) for factor in options.factors.split(",")]
     header("Sparse multinomial models: CPU seconds to a gap", ["numpy", "scikit-learn", "numba"])
     rng = np.random.default_rng(0)
     with warnings.catch_warnings():
@@ -116,7 +118,7 @@ def main():
     print("| set | C / C_max | not zero | proved zero | passes | ours | glmnet |")
     print("|---|---|---|---|---|---|---|")
     for name in options.sets.split(","):
-        for row in rows_of(name, options.tol, has_glmnet):
+        for row in rows_of(name, factors, options.tol, has_glmnet):
             print(row, flush=True)
 
 

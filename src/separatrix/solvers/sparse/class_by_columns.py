@@ -23,7 +23,7 @@ from separatrix.solvers.sparse.columns import WorkingSet
 __all__ = ["minimised"]
 
 _ROUNDS, _EPOCHS, _HALVINGS = 12, 4, 12
-_MOST_CG, _ENOUGH_CG = 30, 0.03  # of the first residual
+_MOST_CG, _ENOUGH_CG = 120, 0.01  # of the first residual
 
 
 def minimised(
@@ -33,20 +33,21 @@ def minimised(
     gradient: tuple[np.ndarray, np.ndarray],
     W: np.ndarray,
     share: float,
+    little: float,
 ) -> tuple[np.ndarray, np.ndarray, float]:
     """Return V, the change of the biases, and how many times the columns were passed over.
 
-    Stops where a round lowers the model by less than a share of the first one.
+    Stops where a round lowers the model by less than a share of the first one, or by little.
     """
     model = _Model(problem, part, p, gradient, W)
     first, passes = 0.0, 1.0
-    for _ in range(_ROUNDS):
-        fall = 0.0
+    for number in range(_ROUNDS):
+        fall, least = 0.0, little if number else 0.0  # rounds alone may be slow, and fall little
         for _ in range(_EPOCHS):
             fall = model.round()
             passes += 1.0
             first = max(first, fall)
-            if fall <= share * first:
+            if fall <= max(share * first, least):
                 return model.V, model.rise, passes
         passes += model.along_the_face()
     return model.V, model.rise, passes

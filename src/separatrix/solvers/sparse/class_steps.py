@@ -35,7 +35,7 @@ _TRUSTED = 1e-12
 # Of the promised fall: below the first the curvatures get a floor, above the second less of one.
 _POOR, _GOOD, _FIRST_FLOOR, _LEAST_FLOOR = 0.1, 0.3, 1e-3, 1e-6
 _SLOW, _ON_THE_WAY = 3, 0.1
-_LOOSE, _LEAST = 0.05, 1e-5
+_LOOSE, _LEAST, _LITTLE = 0.05, 1e-4, 0.01
 
 
 class _Model(NamedTuple):
@@ -62,7 +62,7 @@ def work(state: SparseClassState, places: np.ndarray, problem: SparseSoftmaxProb
     passes, last, slow = 0.0, np.inf, 0
     off = 1.0 if on_the_way else relative_gap(state.primal, state.dual)
     for _ in range(_NEWTON_STEPS):
-        kept, used = _newton_step(state, problem, part, at, off)
+        kept, used = _newton_step(state, problem, part, at, (off, _LITTLE * enough))
         passes += cost * (2.0 + used)
         if kept < _POOR and memory.floor < 1.0:
             memory.floor = min(1.0, max(_FIRST_FLOOR, 10.0 * memory.floor))
@@ -100,7 +100,7 @@ def _newton_step(
     problem: SparseSoftmaxProblem,
     part: WorkingSet,
     at: np.ndarray,
-    off: float,
+    precision: tuple[float, float],
 ) -> tuple[float, float]:
     """Minimise Newton's model and step there; return the share of the promise kept, the passes."""
     point, W = state.memory.point, state.W[at]
@@ -115,8 +115,9 @@ def _newton_step(
     if unknown <= _MOST_UNKNOWN and n * float(unknown) ** 2 <= _MOST_WORK:
         found = _by_matrix(problem, part, p, (slopes, lacking), W)
     else:
-        share = _LOOSE if off > 0.1 else max(_LEAST, off * off)
-        found = _Model(*minimised(problem, part, p, (slopes, lacking), W, share))
+        off, little = precision
+        share = min(_LOOSE, max(_LEAST, off))
+        found = _Model(*minimised(problem, part, p, (slopes, lacking), W, share, little))
     step = found.V - W
     gains = part.scores(step)
     # What the smooth part falls by, and the penalty with it, to first order.

@@ -37,7 +37,8 @@ class Columns:
         X = self._X
         if not sp.issparse(X) or len(self.numbers) == X.shape[1]:
             return np.asarray(X.T @ shares)
-        found: np.ndarray = _combination(shares)(X.indptr, X.indices, X.data, self.numbers, shares)
+        loop = combined if shares.ndim == 1 else _combined_by_class
+        found: np.ndarray = loop(X.indptr, X.indices, X.data, self.numbers, shares)
         return found
 
     def spreads(self, costs: np.ndarray, has_bias: bool) -> np.ndarray:
@@ -117,15 +118,18 @@ class WorkingSet:
         """Return sum_i s_i x_i; for shares by class, a column a class."""
         if self._columns is None:
             return np.asarray(self._block.T @ shares)
-        found: np.ndarray = _combination(shares)(*self.columns, shares)
+        if shares.ndim == 2:  # a row of shares is read once, where it lies
+            return np.asarray(self.by_rows.T @ shares)
+        found: np.ndarray = combined(*self.columns, shares)
         return found
 
     def scores(self, w: np.ndarray) -> np.ndarray:
         """Return w.x_i of every row; for weights by class, a column a class."""
         if self._columns is None:
             return np.asarray(self._block @ w)
-        loop = scored if w.ndim == 1 else _scored_by_class
-        found: np.ndarray = loop(*self.columns, w, self._n_rows)
+        if w.ndim == 2:
+            return np.asarray(self.by_rows @ w)
+        found: np.ndarray = scored(*self.columns, w, self._n_rows)
         return found
 
     def dense(self) -> np.ndarray:
@@ -156,10 +160,6 @@ class WorkingSet:
         return matrix - total * np.outer(mean, mean), mean
 
 
-def _combination(shares: np.ndarray) -> Any:
-    return combined if shares.ndim == 1 else _combined_by_class
-
-
 @compiled
 def _combined_by_class(starts, indices, values, places, shares):  # type: ignore[no-untyped-def]
     """Return sum_i s_ik x_ij for the columns j at these places, and every class k."""
@@ -169,19 +169,6 @@ def _combined_by_class(starts, indices, values, places, shares):  # type: ignore
         for t in range(starts[places[a]], starts[places[a] + 1]):
             for k in range(K):
                 found[a, k] += values[t] * shares[indices[t], k]
-    return found
-
-
-@compiled
-def _scored_by_class(starts, indices, values, places, W, n):  # type: ignore[no-untyped-def]
-    """Return the scores of every row, W the weights of these columns by class."""
-    K = W.shape[1]
-    found = np.zeros((n, K))
-    for a in range(places.shape[0]):
-        if W[a].any():
-            for t in range(starts[places[a]], starts[places[a] + 1]):
-                for k in range(K):
-                    found[indices[t], k] += values[t] * W[a, k]
     return found
 
 

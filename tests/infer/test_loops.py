@@ -62,6 +62,20 @@ def test_climbs_end_where_those_by_matrices_do(firth):
         assert ends[0].value == pytest.approx(ends[1].value, abs=1e-8)
 
 
+@pytest.mark.parametrize("firth", [False, True])
+def test_climbs_by_matrices_from_nearby_go_all_the_way(firth):
+    """One short step shows no rate: a second must say that it was the last."""
+    like = Likelihood(*drawn(6, n=400), firth=firth)
+    best, held = _climb(like, np.zeros(4), None).point, np.array([0.2, -1.0, 0.5, 0.1])
+    for form in (None, held):
+        found = _climb(like, best.theta + 0.3, form)
+        free = found.point.score
+        if form is not None:
+            free = free - form * (form @ free) / (form @ form)
+        assert found.steps > 1
+        np.testing.assert_allclose(free, 0.0, atol=1e-7)
+
+
 def test_many_rows_are_taken_in_stretches():
     Z, y, weights, offset = drawn(3, n=3000)
     whole = Likelihood(Z, y, weights, offset, firth=True)

@@ -130,7 +130,7 @@ def _climb(like: Likelihood, theta: np.ndarray, held: np.ndarray | None) -> Maxi
             break  # rounding hides what is left
         share, point, last = size / last, better, size
         steps, far = steps + 1, 2.0 * far
-        if sure and share < _SHRINKING and size * share < _CLOSE:
+        if sure and 0.0 < share < _SHRINKING and size * share < _CLOSE:
             return Maximum(point, size * share, steps)  # the next step would be as short as that
     return Maximum(point, size, steps)
 

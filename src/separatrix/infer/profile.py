@@ -147,7 +147,7 @@ def _venzon_moolgavkar(
             moved = float(abs(like.Z @ step).max(initial=0.0))
             point = like.at(point.theta + min(1.0, _FARTHEST / max(moved, 1e-300)) * step)
             # Steps shrink by the same share at least: the next would be as short as that.
-            ahead = size * size / last if size < _AT_LAST else size
+            ahead = size * size / last if size < _AT_LAST and last < np.inf else size
             if ahead < _CLOSE or (size < 1e-8 and size >= 0.5 * last):
                 value = float(held @ point.theta)
                 right = side * (value - centre) > 0.0 and abs(point.value - level) < 1e-6

@@ -3,9 +3,8 @@
     a_i = [x_i / 2^e - m, 1]         the ones where there is an intercept, which takes m up
 
 A division by a power of two, where columns are large or small, rounds nothing; an entry x - m is
-rounded once. Dense rows are made in
-blocks that stay in the cache, each time they are asked for: that takes less time than to read them
-from memory. Sparse rows are not moved.
+rounded once. Dense rows are made in blocks that stay in the cache, each time they are needed: that
+takes less time than to read them from memory. Sparse rows are not moved.
 """
 
 from __future__ import annotations

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 import separatrix as sx
 from separatrix.data.encodings.columns import is_number
 from separatrix.data.readers import grid
+from separatrix.data.readers.delimited import parse_delimited
 from separatrix.data.readers.grid import read_grid
-from separatrix.data.sources.streams import Source
+from separatrix.data.sources.streams import Source, open_source
 
 numbers = st.one_of(
     st.floats(allow_nan=False, allow_infinity=False).map(repr),
@@ -102,3 +103,12 @@ def test_numbers_of_many_digits_are_settled_by_python(tmp_path):
     path.write_text("a,y\n1.79769313486231580794e308,0\n1,1\n")
     with pytest.raises(sx.DataError, match="too large"):
         sx.read(path)
+
+
+def test_columns_of_finite_numbers_are_known_to_be_plain(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("a,b,c,y\n1,2,x,0\n3,,z,1\n5,6,x,0\n")
+    columns = parse_delimited(open_source(path)).columns
+    assert [column.is_plain for column in columns] == [True, False, False, True]
+    table = sx.read(path, target="y")
+    assert any("b: 1 missing" in note for note in table.notes)

@@ -85,7 +85,7 @@ class CellColumn:
     error_at: Callable[[str, int, int], DataError] = field(repr=False)
     parsed: NDArray[np.float64] | None = field(default=None, repr=False)
     decimal: str | None = "."
-    is_plain: bool = False
+    is_plain: bool = field(default=False, kw_only=True)
     is_declared_category: ClassVar[bool] = False
 
     def __len__(self) -> int:

@@ -177,12 +177,12 @@ def _columns(
     cells = _Cells(source, separator, start, words)
     plain: Any = np.zeros(width, dtype=bool)
     if values is not None:
-        plain = np.isfinite(values).all(axis=0)
+        plain = np.isfinite(values).all(axis=0) & ~np.array(words)
     columns = []
     for place, name in enumerate(names):
         numbers = None if values is None or words[place] else values[:, place]
-        load, is_plain = partial(cells.column, place), numbers is not None and bool(plain[place])
-        columns.append(CellColumn(name, place + 1, load, found.error, numbers, decimal, is_plain))
+        what = name, place + 1, partial(cells.column, place), found.error, numbers, decimal
+        columns.append(CellColumn(*what, is_plain=bool(plain[place])))
     return columns
 
 

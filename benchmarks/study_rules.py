@@ -299,19 +299,14 @@ def best_of(paths: list[Walk], lead: float) -> Walk:
     return paths[first]
 
 
-def judged_again(fits: Fits, paths: list[Walk], measure: str, at: str, near: float) -> list[Walk]:
-    """Judge candidates near the best on all repeats, at their C and the two beside it."""
+def judged_again(fits: Fits, paths: list[Walk], measure: str, near: float) -> list[Walk]:
+    """Judge candidates near the best on all repeats, at their C."""
     best = min(paths, key=lambda path: path[2].mean())[2]
-    found = []
-    for name, place, losses in paths:
-        if (losses - best).mean() > near * standard_error(losses - best):
-            continue
-        whole = fits.folds(name, measure, REPEATS)
-        beside = np.arange(max(0, place - 1), min(len(whole), place + 2))
-        beside = beside[np.isfinite(whole[beside]).all(axis=1)]
-        at_last = int(beside[place_of(whole[beside], at)])
-        found.append((name, at_last, whole[at_last]))
-    return found
+    return [
+        (name, place, fits.folds(name, measure, REPEATS)[place])
+        for name, place, losses in paths
+        if (losses - best).mean() <= near * standard_error(losses - best)
+    ]
 
 
 def chosen(
@@ -340,7 +335,7 @@ def chosen(
             walked(f"standard/logistic/{ratio}") for ratio in (("1", "0.5") if net else ("1",))
         ]
     if near:
-        paths = judged_again(fits, [*forms, *rest], measure, at, near)
+        paths = judged_again(fits, [*forms, *rest], measure, near)
     else:
         paths = [each for each in forms if each[0].split("/")[0] == form] + rest
     name, place, _ = best_of(paths, lead)

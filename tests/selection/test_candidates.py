@@ -87,13 +87,13 @@ def noisy(n=150):
 
 def test_with_few_rows_candidates_near_the_best_are_judged_on_three_cuts():
     X, y = noisy()
-    search = search_of(table_of(X, y), y, seed=5)
+    search = search_of(table_of(X, y), y, seed=1)
     best = search.best(("standard",))
     assert best in search.compared
     assert best.cuts == 3
     wrong = []
     for cut in range(3):
-        for fold in folds_of(5, X, y, np.unique(y), seed=5 + 1_000_003 * cut):
+        for fold in folds_of(5, X, y, np.unique(y), seed=1 + 1_000_003 * cut):
             own, held = fold.train > 0.0, fold.validation > 0.0
             learned = RawRows(table_of(X, y)).learn("standard", np.flatnonzero(own), y).X
             model = fitted_on(best, learned[own], y[own], y[own], device="cpu", tol=1e-3)
@@ -120,7 +120,13 @@ def test_folds_are_cut_once_where(reason, monkeypatch):
         monkeypatch.setattr("separatrix.selection.candidates._FEW", 150)
     search = search_of(table_of(X, y), y, **settings)
     if reason == "time":
-        monkeypatch.setattr(Search, "_on_all_cuts", lambda self, each: None)
+        judged = Search._on_all_cuts
+
+        def late(self, each):
+            self.deadline = -np.inf
+            return judged(self, each)
+
+        monkeypatch.setattr(Search, "_on_all_cuts", late)
     best = search.best(("standard",))
     assert {each.cuts for each in search.compared} == {1}
     assert best in search.compared

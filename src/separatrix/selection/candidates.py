@@ -13,8 +13,8 @@ read, whose scales differ, go beyond it while that helps. With many rows the lea
 few, the errors of the folds are rough: a later candidate must then be better than one before it by
 a quarter of a standard error of the difference. (Chosen on 25 tables, where a whole one kept
 plainer features too often: test errors were 5 % larger.) And with few rows the candidates near the
-best are judged again, on two further cuts of the rows into folds, at three values of C: those that
-are behind by at most a standard error of the difference.
+best are judged again, at their C, on two further cuts of the rows into folds: those that are behind
+by at most a standard error of the difference.
 """
 
 from __future__ import annotations
@@ -296,37 +296,27 @@ class Search:
     def _judged_again(self) -> list[Compared]:
         """Judge the candidates near the best on further cuts; return them, the first preferred."""
         own = [k for k, each in enumerate(self.compared) if each.n_rows == len(self.rows)]
-        once = [self.compared[k] for k in own]
-        best = _least(once)
+        best = _least([self.compared[k] for k in own])
         near = [k for k in own if is_near(best, self.compared[k].losses)]
-        judged = [self._on_all_cuts(self.compared[k]) for k in near]
-        known = [each for each in judged if each is not None]
-        if len(known) < len(judged):  # the time is over
+        once = [self.compared[k] for k in near]
+        if len(once) == 1:
             return once
-        for k, each in zip(near, known, strict=True):
+        judged = [self._on_all_cuts(each) for each in once]
+        if not self._has_time:  # some were judged roughly
+            return once
+        for k, each in zip(near, judged, strict=True):
             self.compared[k] = each
-        return known
+        return judged
 
-    def _on_all_cuts(self, each: Compared) -> Compared | None:
-        """Judge a candidate at its C and the two beside it; None where time ends before."""
+    def _on_all_cuts(self, each: Compared) -> Compared:
+        """Judge a candidate at its C on the folds of further cuts."""
         begun = time.perf_counter()
-        Cs = each.found.table["C"]
-        near = np.arange(max(0, each.chosen - 1), min(len(Cs), each.chosen + 2))
-        losses = [each.found.losses[near]]
+        more: list[float] = []
         for cut in range(1, _CUTS):
-            found = self._walked(each.candidate, self.rows, cut, Cs[near], rounds=0)
-            if len(found.table) < len(near):
-                return None
-            losses.append(found.losses)
-        table = np.hstack(losses)
-        best = middle_of_best(table)
-        chosen, n_folds = int(near[best]), losses[0].shape[1]
-        store, folds = _Kept(self.store, each.candidate, each.n_rows), self._folds(self.rows)
-        return replace(
-            each, chosen=chosen, more=tuple(table[best, n_folds:].tolist()),
-            scores=_held_out(store, float(Cs[chosen]), folds),
-            seconds=each.seconds + time.perf_counter() - begun,
-        )  # fmt: skip
+            found = self._walked(each.candidate, self.rows, cut, np.array([each.C]), rounds=0)
+            more += found.losses[0].tolist()
+        seconds = each.seconds + time.perf_counter() - begun
+        return replace(each, more=tuple(more), seconds=seconds)
 
     def compare(
         self,

@@ -59,6 +59,7 @@ def _all_hold(method, seeds):
         (12976, "ridge"),
         (2358, "mle"),
         (1597, "mle"),
+        (55074, "firth"),  # the penalty bends a little too much for the rough Hessian
     ],
 )
 def test_ends_far_from_the_scale_of_the_estimate_are_found_and_enclosed(number, method):

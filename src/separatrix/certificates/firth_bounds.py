@@ -25,7 +25,7 @@ import numpy as np
 
 from separatrix.certificates.enclosed_sums import stacked_products
 from separatrix.certificates.enclosure import Enclosure, safely
-from separatrix.certificates.firth_points import SMALL_BEND, FirthPoints
+from separatrix.certificates.firth_points import FirthPoints
 from separatrix.certificates.likelihood_bounds import Metric, NoProof, Rows, metric_at, widened
 from separatrix.certificates.small_matrices import inverses, lengths_of
 
@@ -86,7 +86,7 @@ class Roots:
                 return found
         if near not in self._alone:
             metric = metric_at(self.rows, np.array(near.point))
-            self._alone[near] = _Systems(self.rows, metric, [near])
+            self._alone[near] = _Systems(self.rows, metric, [near], exact=True)
         found = self._alone[near].root(0, level)
         if found is None:
             raise NoProof("the point is too far from a root, or the root is not simple")
@@ -106,8 +106,8 @@ class _Solved(NamedTuple):
 class _Systems:
     """The systems of points that share a metric."""
 
-    def __init__(self, rows: Rows, metric: Metric, near: list[Near]) -> None:
-        points = FirthPoints(rows, metric, np.array([each.point for each in near]))
+    def __init__(self, rows: Rows, metric: Metric, near: list[Near], exact: bool = False) -> None:
+        points = FirthPoints(rows, metric, np.array([each.point for each in near]), exact)
         self.points, self.near = points, near
         self.is_end = np.array([each.kind == END for each in near])
         held = np.array([each.held for each in near])
@@ -184,7 +184,7 @@ class _Systems:
         ball = safely(2.0 * step)
         loose = safely(self.off + self.points.change(ball))
         size = lengths_of(Enclosure.exact(self.A))
-        steep = safely(np.where(self.points.bend < SMALL_BEND, 1.0, size) + loose)
+        steep = safely(np.where(self.points.bend < self.points.small, 1.0, size) + loose)
         off = safely(
             self.rest + self.first * loose + np.where(self.is_end, self.last * steep * ball, 0.0)
         )
@@ -197,7 +197,7 @@ class _Systems:
 
     def _are_maxima(self, loose: np.ndarray) -> np.ndarray:
         """Whether A is positive definite, with the held form's square added, all over the ball."""
-        small = (self.points.bend < SMALL_BEND) & (loose < 1.0)
+        small = (self.points.bend < self.points.small) & (loose < 1.0)
         if small[~self.is_end].all():
             return small
         far, stretch = self._bowls

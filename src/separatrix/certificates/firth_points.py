@@ -49,7 +49,7 @@ _ROWS_AT_A_TIME = 256
 _MOST_KEPT = 1 << 20  # numbers of rows at points, looked at once
 _MOST_PRODUCTS = 300_000_000
 _SHORT = 0.25  # how far predictors may move within a ball
-SMALL_BEND = 0.25
+_SMALL_BEND = 0.25
 
 
 class Monomials:
@@ -112,10 +112,12 @@ class _Sums:
 class FirthPoints:
     """Values, scores and Hessians at the points, one of a stack each."""
 
-    def __init__(self, rows: Rows, metric: Metric, points: np.ndarray) -> None:
+    def __init__(self, rows: Rows, metric: Metric, points: np.ndarray, exact: bool = False) -> None:
         require_denormals()
         self.rows, self.metric, self.points = rows, metric, points
         (n, d), K = rows.X.shape, len(points)
+        # Up to this bend the identity stands for the Hessian, unless all are to be exact.
+        self.small = 0.0 if exact and n * d**3 <= _MOST_PRODUCTS else _SMALL_BEND
         self.S, off = metric.S.middle, metric.S.radius
         self.squares = safely(np.einsum("ia,ia->i", self.S, self.S))  # |s|^2
         self.off = safely(np.sqrt(np.einsum("ia,ia->i", off, off)))[:, None]  # s is so far off
@@ -263,7 +265,7 @@ class FirthPoints:
         """
         K, d = self.points.shape
         A, off = np.tile(np.eye(d), (K, 1, 1)), safely(self.eps + self.bend)
-        large = np.flatnonzero(~(self.bend < SMALL_BEND))
+        large = np.flatnonzero(~(self.bend < self.small))
         if len(large):
             if len(self.rows.y) * d**3 > _MOST_PRODUCTS:
                 off[large] = np.nan

@@ -292,3 +292,18 @@ def test_a_linear_program_is_the_last_resort(monkeypatch):
         verdict = sx.separability(rows, signs)
         assert verdict.kind == "separable"
         assert verdict.certificate.check(rows, signs)
+
+
+def test_a_vector_moved_onto_the_pivots_keeps_every_product():
+    rng = np.random.default_rng(3)
+    for _ in range(40):
+        n, d = int(rng.integers(1, 6)), int(rng.integers(1, 9))
+        rows = rng.integers(-9, 10, size=(n, d)).tolist()
+        basis = Basis([rows[i] for i in independent_rows(rows)], d)
+        w = [Fraction(int(a), int(b)) for a, b in rng.integers(1, 50, size=(d, 2))]
+        moved = basis.on_pivots(w)
+        assert {j for j, v in enumerate(moved) if v} <= set(basis.pivots)
+        for row in rows:
+            assert sum(x * v for x, v in zip(row, moved, strict=True)) == sum(
+                x * v for x, v in zip(row, w, strict=True)
+            )

@@ -45,9 +45,9 @@ def row_space(rows: SignedRows, known: list[int], seed: int = 0) -> Basis:
     while True:
         kept = independent_rows(lists)
         basis = Basis([lists[i] for i in kept], rows.width)
-        vectors = basis.null_space()
-        if not vectors:
+        if len(kept) in (rows.width, len(rows)):  # no space is larger
             return basis
+        vectors = basis.null_space()
         outside = np.flatnonzero(integers.times(vectors).signs().any(axis=1))
         if outside.size == 0:
             return basis
@@ -178,9 +178,4 @@ def _without_aliases(rows: SignedRows, direction: list[Fraction], space: Basis) 
     """Rewrite a direction, margins unchanged, so that dropped columns have coefficient 0."""
     exponents = rows.integers.exponents.tolist()
     w = [v * Fraction(2) ** e for v, e in zip(direction, exponents, strict=True)]
-    dropped = [j for j in range(rows.width) if j not in set(space.pivots)]
-    for j, vector in zip(dropped, space.null_space(), strict=True):
-        factor = w[j] / vector[j]
-        if factor:
-            w = [a - factor * b for a, b in zip(w, vector, strict=True)]
-    return w
+    return space.on_pivots(w)

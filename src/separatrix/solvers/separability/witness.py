@@ -9,6 +9,7 @@ nothing about the columns the basis misses, so the sum is verified on every colu
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property, reduce
 from math import gcd, lcm
 from typing import Any
@@ -113,6 +114,22 @@ class Basis:
         part = flint.fmpz_mat([[row[j] for j in rest] for row in self.rows])
         sums = flint.fmpz_mat([mu]) * part
         return all(int(s) == scale * target[j] for s, j in zip(sums.entries(), rest, strict=True))
+
+    def on_pivots(self, w: list[Fraction]) -> list[Fraction]:
+        """Return the vector that is 0 beyond the pivots and has w's product with every row.
+
+        >>> Basis([[1, 2, 0], [0, 1, 1]], 3).on_pivots([Fraction(1), Fraction(1), Fraction(1)])
+        [Fraction(-1, 1), Fraction(2, 1), Fraction(0, 1)]
+        """
+        moved = [Fraction(0)] * self.width
+        if not self.rows:
+            return moved
+        common = lcm(*(v.denominator for v in w))
+        right = flint.fmpz_mat(self.rows) * flint.fmpz_mat([[int(v * common)] for v in w])
+        (found,), denominator = self._solved([[int(v) for v in right.entries()]], transposed=False)
+        for j, value in zip(self.pivots, found, strict=True):
+            moved[j] = Fraction(value, denominator * common)
+        return moved
 
     def null_space(self) -> Lists:
         """Return integer vectors that span all w with ``row.w = 0`` for every row of the basis."""

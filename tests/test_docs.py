@@ -14,7 +14,9 @@ pytestmark = pytest.mark.skipif(
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-LONG_SESSIONS = ("figures.md", "lectures.md", "study.md")
+LONG_SESSIONS = (
+    "figures.md", "lectures.md", "study.md", "diverged.md", "dual_coordinate.md", "004_module_6.md",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(

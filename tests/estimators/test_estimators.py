@@ -322,6 +322,7 @@ def test_labels_of_mixed_kinds_are_refused():
 # ---- many classes
 
 
+@pytest.mark.long
 def test_many_classes_by_kesler():
     X, y = load_iris(return_X_y=True)
     rng = np.random.default_rng(0)

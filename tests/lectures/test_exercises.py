@@ -84,7 +84,9 @@ def test_there_are_ten_for_each_of_five_lectures():
     assert sx.lectures.exercises("004")["004.3"] in repr(sx.lectures.exercises("004"))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.long] * (name == "000.2")) for name in NAMES]
+)
 def test_the_answer_is_right_in_every_form(name):
     exercise, answer = by_name(name), answer_of(name)
     assert sx.lectures.check(name, answer)

@@ -24,6 +24,7 @@ def solved(method, problem, tol=1e-7, updates=3000, **settings):
     return state, status
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(("intercept", "penalty"), BIASES)
 def test_the_objective_is_that_of_the_quadratic_program(method, intercept, penalty):

@@ -59,6 +59,7 @@ def _all_hold(method, seeds):
         (12976, "ridge"),
         (2358, "mle"),
         (1597, "mle"),
+        (108001, "ridge"),  # at the end the profile falls within a millionth of a standard error
         (55074, "firth"),  # the penalty bends a little too much for the rough Hessian
     ],
 )

@@ -24,7 +24,8 @@ _MOST_DOUBLINGS = 40
 _MOST_CUTS = 100
 _MOST_BRACKETS = 20
 _HIGHER = 1e-7  # than the level: another branch of the profile
-_NEAR = 1e-4  # of a standard error: from there the joint method closes in
+# So much of a standard error, and of the value: from there the joint method closes in.
+_NEAR, _LITTLE = 1e-4, 0.01
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,16 +233,23 @@ def _deviation(point: Point, held: np.ndarray) -> float:
     return float(np.linalg.norm(solve_triangular(point.factor, held, lower=True)))
 
 
+def _are_close(inner: Point, outer: Point, held: np.ndarray) -> bool:
+    """Whether the joint method closes in from the inner point.
+
+    What is near is decided there, and by how far the profile falls: the information at either
+    point may be that of another scale.
+    """
+    apart = abs(float(held @ outer.theta) - float(held @ inner.theta))
+    return apart <= _NEAR * _deviation(inner, held) and inner.value - outer.value <= _LITTLE
+
+
 def _narrowed(
     profile: Profile, inner: Point, outer: Point, held: np.ndarray, level: float
 ) -> tuple[Point, Point]:
-    """Close in on where the profile crosses the level.
-
-    What is near is decided at the inner point: its information may be that of another scale.
-    """
+    """Close in on where the profile crosses the level."""
     for count in range(_MOST_CUTS):
         a, b = float(held @ inner.theta), float(held @ outer.theta)
-        if abs(b - a) <= _NEAR * _deviation(inner, held):
+        if _are_close(inner, outer, held):
             break
         fall = (inner.value - level) / (inner.value - outer.value)
         point = profile(a + (b - a) * (fall if count % 2 == 0 else 0.5), inner, outer)
@@ -280,7 +288,7 @@ def profile_root(like: Likelihood, null: Point, held: np.ndarray, level: float, 
         return End(np.nan, None, converged=False)
     for count in range(_MOST_CUTS):
         a, b = float(held @ inner.theta), float(held @ outer.theta)
-        if abs(b - a) <= _NEAR * _deviation(inner, held):
+        if _are_close(inner, outer, held):
             break
         share = (inner.value - level) / (inner.value - outer.value)
         t = a + (b - a) * (share if count % 2 == 0 else 0.5)

@@ -5,9 +5,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from fuzz.exact_judge import exact
+from fuzz.exact_squares import perturbation
 
 import separatrix as sx
-from separatrix.certificates.least_squares import check_least_squares
+from separatrix.certificates.least_squares import SquaresBounds, check_least_squares
 
 
 def exact_objective(X, t, s, w, b):
@@ -106,3 +108,22 @@ def test_the_ratio_of_scatters_leaves_room_too():
     many = sx.Fisher().fit(X, np.arange(90) % 3)
     proof = many.certificate_
     assert replace(proof, moved=0.7 * proof.moved).check(X, np.arange(90) % 3)
+
+
+def test_a_column_that_differs_in_its_last_digit_is_moved_by_its_exact_mean():
+    X = np.array([[0.0, -3.7e9]] * 6)
+    X[3, 1], X[4, 0] = np.nextafter(-3.7e9, 0.0), -293.0
+    T = np.array([[
+        2.8563324240094639e-06, 1.6561113555600746e-06, 5.9819258269247640e-06,
+        5.5601163572508097e-07, -1.1351738391323430e-06, -1.6346694212171976e-06,
+    ]]).T  # fmt: skip
+    W = np.array([[9.4157118210021774e-07, 1.0301420489190375e-08, -2.5447869786492378e-16]])
+    s = np.ones(6)
+    *_, found, _ = SquaresBounds.prove(X, T, s, W, 0.0, True)
+    rows, targets, (weights,) = (
+        [[exact(v) for v in row] for row in part.tolist()] for part in (X, T, W)
+    )
+    share = perturbation(
+        rows, targets, [exact(1.0)] * 6, [weights[1:]], weights[:1], exact(0.0), True, True
+    )
+    assert float(share.lower()) <= found <= float(share.upper()) * (1.0 + 1e-6)

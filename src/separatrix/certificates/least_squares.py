@@ -298,14 +298,33 @@ class SquaresBounds:
 
     def perturbation(self, excess: float) -> float:
         """Bound by how much the data differ of which the weights are the exact solution."""
-        lengths, residuals = self.square_lengths.root(), self.squares.root()
-        shares = (self.gradient / lengths[:, None]).size().high
+        squares, gradient = self._about_the_mean()
+        lengths, residuals = squares.root(), self.squares.root()
+        shares = (gradient / lengths[:, None]).size().high
         angle = Enclosure.exact(shares.max(axis=0, initial=0.0)) / residuals
         features = slice(0, len(lengths.low) - self.intercept)
         units = (self.w[features] * lengths[features][:, None]).square().column_sums().root()
         targets = residuals / self.spread_of_targets()
         best = angle.at_most(targets).at_most(Enclosure.exact(excess).root() / units)
         return float(best.high.max(initial=0.0))
+
+    def _about_the_mean(self) -> tuple[Enclosure, Enclosure]:
+        """Enclose squared lengths and gradient of columns moved by their exact mean.
+
+        What they are moved by is that mean rounded: of a column whose numbers differ in their last
+        digits alone, the rest is as large as the column.
+        """
+        if not self.intercept or self.rows.is_sparse:
+            return self.square_lengths, self.gradient
+        mass = Enclosure.exact(self.s).sum()
+        sums = [row_sums(block, self.s[own], rounded=1) for own, block in self.rows.blocks()]
+        rest = (total(tuple(sums)) / mass)[:-1]
+        squares = (self.square_lengths[:-1] - rest.square() * mass).at_least(0.0)
+        gradient = self.gradient[:-1] - rest[:, None] * self.gradient[-1:]
+        return (
+            Enclosure.joined([squares, self.square_lengths[-1:]]),
+            Enclosure.joined([gradient, self.gradient[-1:]]),
+        )
 
     def spread_of_targets(self) -> Enclosure:
         """Enclose |t|; where there is an intercept, that of t less its mean, which it takes up."""

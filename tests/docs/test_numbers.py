@@ -104,8 +104,8 @@ def quotations():
 
 @pytest.mark.parametrize(("paragraph", "names"), quotations())
 def test_prose_quotes_the_figures_that_are_kept(paragraph, names):
-    told = json.dumps([KEPT[name]["tables"] for name in names])
-    full = [float(number.replace(",", "")) for number in re.findall(r"\d[\d,]*\.?\d*", told)]
+    tables = json.dumps([KEPT[name]["tables"] for name in names])
+    full = [float(number.replace(",", "")) for number in re.findall(r"\d[\d,]*\.?\d*", tables)]
     for shown in FIGURE.findall(paragraph):
         assert any(rounds_to(value, shown) for value in full), f"{shown} in {paragraph}"
 

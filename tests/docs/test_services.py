@@ -166,7 +166,7 @@ def interrupted(process):
 def reported(process, rows):
     """Return how many rows were learned, as soon as there are so many."""
     for line in process.stdout:
-        told = json.loads(line)["rows"]
-        if told >= rows:
-            return told
+        learned = json.loads(line)["rows"]
+        if learned >= rows:
+            return learned
     raise AssertionError(f"it ended before row {rows}")

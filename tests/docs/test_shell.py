@@ -57,8 +57,8 @@ def require_as_told(command, outcome, folder):
 
 @pytest.mark.parametrize("page", PAGES)
 def test_the_commands_of_a_page_run_from_top_to_bottom(page, folder, path):
-    told = [each for each in commands() if each.page == page and each.way in ENDING]
-    for command in told:
+    ending = [each for each in commands() if each.page == page and each.way in ENDING]
+    for command in ending:
         for name in REAL:
             if name in command.line and not (folder / name).exists():
                 shutil.copy(shared_file(name), folder)

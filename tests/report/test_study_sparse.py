@@ -1,4 +1,4 @@
-"""A study whose model has sparse weights: proved, applied, exported, resumed, told in words."""
+"""A study whose model has sparse weights: proved, applied, exported, resumed, explained in words."""
 
 import dataclasses
 import json
@@ -119,9 +119,9 @@ def test_the_option_fixes_the_choice(wide_file, tmp_path):
     assert {each.l1_ratio for each in none.candidates} == {0.0}
     refused = run("study", wide_file, "--l1", "1", "--loss", "hinge", "-o", tmp_path / "c")
     assert refused.returncode == 2
-    told = run("study", wide_file, "--l1", "1", "--folds", "3", "-o", tmp_path / "d").stdout
-    assert "standard logistic lasso" in told
-    assert "features have the weight 0, proved: g" in told
+    printed = run("study", wide_file, "--l1", "1", "--folds", "3", "-o", tmp_path / "d").stdout
+    assert "standard logistic lasso" in printed
+    assert "features have the weight 0, proved: g" in printed
 
 
 def test_settings_that_contradict_sparse_weights_are_refused():

@@ -1,4 +1,4 @@
-"""A study whose model has sparse weights: proved, applied, exported, resumed, explained in words."""
+"""A study whose model has sparse weights: proved, applied, exported, resumed, explained."""
 
 import dataclasses
 import json

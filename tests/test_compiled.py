@@ -7,10 +7,11 @@ import shutil
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from separatrix import _machine_code
-from separatrix._compiled import is_interpreted
+from separatrix._compiled import compiled, is_interpreted, prefetch
 from tests.amounts import ALL
 
 FIT = """
@@ -268,3 +269,23 @@ print(read.tobytes().hex(), words, sparse.X.data.tobytes().hex(), "numba" in sys
         runs.append(run.stdout.split())
     assert [run.pop() for run in runs] == ["False", "True"]
     assert runs[0] == runs[1]
+
+
+@compiled_only
+def test_memory_may_be_asked_for_any_place_and_nothing_changes():
+    """Also beyond the end, where a loop that looks ahead may point."""
+
+    @compiled
+    def total(values, places):
+        result = 0.0
+        for place in places:
+            prefetch(values, place)
+            prefetch(values, place + 10**6)
+            result += values[place]
+        return result
+
+    values = np.arange(10.0)
+    places = np.array([9, 0, 3], dtype=np.uint32)
+    assert total(values, places) == 12.0
+    assert (values == np.arange(10.0)).all()
+    assert "prefetch" in "".join(total.dispatcher.inspect_llvm().values())

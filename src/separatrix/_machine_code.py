@@ -21,13 +21,14 @@ from pathlib import Path
 from typing import Any
 
 import numba
-from numba.core import caching
+from llvmlite import ir
+from numba.core import caching, cgutils, types
 from numba.core.runtime import rtsys
-from numba.extending import overload
+from numba.extending import intrinsic, overload
 
 from separatrix._cache_home import cache_home
 
-__all__ = ["cache_home", "dispatcher_of", "overloaded", "source_stamp"]
+__all__ = ["cache_home", "dispatcher_of", "overloaded", "prefetched", "source_stamp"]
 
 _PACKAGE = Path(__file__).parent
 _FOLDERS_WITH_LOOPS = ("problem", "solvers", "data", "infer")
@@ -179,3 +180,28 @@ def overloaded(
     @overload(interpreted, strict=False, jit_options=options)
     def choose(rows: Any, *arguments: Any) -> Callable[..., Any] | None:
         return implementation if getattr(rows, "instance_class", None) is kind else None
+
+
+def prefetched(interpreted: Callable[..., Any]) -> None:
+    """Let numba take LLVM's prefetch (to read, into every cache) for `interpreted`."""
+
+    @intrinsic
+    def fetch(typing: Any, values: Any, place: Any) -> Any:
+        def generated(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            array = context.make_array(signature.args[0])(context, builder, arguments[0])
+            number = context.cast(builder, arguments[1], signature.args[1], types.intp)
+            line = builder.bitcast(builder.gep(array.data, [number]), cgutils.voidptr_t)
+            flag = ir.IntType(32)
+            kind = ir.FunctionType(ir.VoidType(), [line.type, flag, flag, flag])
+            call = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
+            builder.call(call, [line, flag(0), flag(3), flag(1)])
+            return context.get_dummy_value()
+
+        return types.void(values, place), generated
+
+    @overload(interpreted, strict=False, jit_options=_OPTIONS)
+    def choose(values: Any, place: Any) -> Callable[..., Any]:
+        def implementation(values, place):  # type: ignore[no-untyped-def]
+            fetch(values, place)
+
+        return implementation

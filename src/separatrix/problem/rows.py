@@ -6,9 +6,10 @@
     square_norm(rows, r)         z_r.z_r
     count_errors(rows, w, stop)  samples with a margin that is not positive, or `stop` if so many
     least_margin(rows, w)        the row of least margin, the first of equals
+    approach(rows, r)            asks memory for z_r, which will be read soon
 
-Below it, `dot`, `add` and `square` do the same for the plain rows x_i of a dense array or a CSR
-matrix. The choice between storages is made while compiling (see `_compiled.by_kind`).
+Below it, `dot`, `add`, `square` and `fetch` do the same for the plain rows x_i of a dense array or
+a CSR matrix. The choice between storages is made while compiling (see `_compiled.by_kind`).
 """
 
 from __future__ import annotations
@@ -17,10 +18,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from separatrix._compiled import by_kind, compiled
+from separatrix._compiled import by_kind, compiled, prefetch
 from separatrix._sparse import sparse as sp
 from separatrix.problem.multiclass import KeslerProblem
 from separatrix.problem.signed import SignedProblem
+
+# Entries on a line of the cache, and how many of a row are fetched: memory brings the rest itself.
+_LINE, _FETCHED = 8, 64
 
 
 class DenseRows(NamedTuple):
@@ -126,9 +130,25 @@ def _sparse_square(rows, i):  # type: ignore[no-untyped-def]
     return total
 
 
+def _dense_fetch(rows, i):  # type: ignore[no-untyped-def]
+    begin = i * rows.values.shape[1]
+    for k in range(begin, begin + min(rows.values.shape[1], _FETCHED), _LINE):
+        prefetch(rows.values, k)
+
+
+def _sparse_fetch(rows, i):  # type: ignore[no-untyped-def]
+    begin, end = rows.starts[i], rows.starts[i + 1]
+    end = min(end, begin + np.uint64(_FETCHED))
+    for k in range(begin, end, _LINE):
+        prefetch(rows.values, k)
+    for k in range(begin, end, 2 * _LINE):
+        prefetch(rows.indices, k)
+
+
 dot = by_kind({DenseRows: _dense_dot, SparseRows: _sparse_dot}, in_order=(SparseRows,))
 add = by_kind({DenseRows: _dense_add, SparseRows: _sparse_add})
 square = by_kind({DenseRows: _dense_square, SparseRows: _sparse_square})
+fetch = by_kind({DenseRows: _dense_fetch, SparseRows: _sparse_fetch})
 
 
 # ---- signed rows z_r of two classes
@@ -150,6 +170,10 @@ def _signed_push(rows, r, step, w):  # type: ignore[no-untyped-def]
 
 def _signed_square_norm(rows, r):  # type: ignore[no-untyped-def]
     return rows.bias * rows.bias + square(rows.base, r)
+
+
+def _signed_approach(rows, r):  # type: ignore[no-untyped-def]
+    fetch(rows.base, r)
 
 
 def _signed_count_errors(rows, w, stop):  # type: ignore[no-untyped-def]
@@ -203,6 +227,10 @@ def _kesler_square_norm(rows, r):  # type: ignore[no-untyped-def]
     return 2.0 * (rows.bias * rows.bias + square(rows.base, sample))
 
 
+def _kesler_approach(rows, r):  # type: ignore[no-untyped-def]
+    fetch(rows.base, r // (rows.n_classes - 1))
+
+
 def _kesler_count_errors(rows, w, stop):  # type: ignore[no-untyped-def]
     errors = 0
     rivals = rows.n_classes - 1
@@ -224,6 +252,7 @@ row_count = by_kind({SignedRows: _signed_count, KeslerRows: _kesler_count})
 margin = by_kind({SignedRows: _signed_margin, KeslerRows: _kesler_margin})
 push = by_kind({SignedRows: _signed_push, KeslerRows: _kesler_push})
 square_norm = by_kind({SignedRows: _signed_square_norm, KeslerRows: _kesler_square_norm})
+approach = by_kind({SignedRows: _signed_approach, KeslerRows: _kesler_approach})
 _count_errors = by_kind({SignedRows: _signed_count_errors, KeslerRows: _kesler_count_errors})
 
 

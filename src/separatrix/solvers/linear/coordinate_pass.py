@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from separatrix._compiled import by_kind, compiled
+from separatrix._compiled import by_kind, compiled, prefetch
 from separatrix.problem.products import sparse_score
-from separatrix.problem.rows import DenseRows, SparseRows, add, dot, square
-from separatrix.solvers.running.row_order import shuffle
+from separatrix.problem.rows import DenseRows, SparseRows, add, dot, fetch, square
+from separatrix.solvers.running.row_order import AHEAD, NEXT, shuffle
 
 __all__ = ["Dual", "Fold", "folded"]
 
@@ -35,7 +35,16 @@ def _sparse_score(rows, i, w):  # type: ignore[no-untyped-def]
     return sparse_score(rows.values, rows.indices, rows.starts[i], rows.starts[i + 1], w)
 
 
+def _dense_expect(rows, i):  # type: ignore[no-untyped-def]
+    pass
+
+
+def _sparse_expect(rows, i):  # type: ignore[no-untyped-def]
+    prefetch(rows.starts, i)
+
+
 score = by_kind({DenseRows: _dense_score, SparseRows: _sparse_score}, in_order=(SparseRows,))
+expect = by_kind({DenseRows: _dense_expect, SparseRows: _sparse_expect})
 
 
 class Dual(NamedTuple):
@@ -81,6 +90,16 @@ def sweep(dual, memory):  # type: ignore[no-untyped-def]
     highest, lowest = -np.inf, np.inf
     place = 0
     while place < active:
+        if place + AHEAD < active:
+            later = order[place + AHEAD]
+            prefetch(signs, later)
+            prefetch(alpha, later)
+            prefetch(upper, later)
+            prefetch(squares, later)
+            if has_diagonal:
+                prefetch(diagonal, later)
+            expect(base, later)
+            fetch(base, order[place + NEXT])
         i = order[place]
         sign, a, bound = signs[i], alpha[i], upper[i]
         gradient = sign * (score(base, i, w) + bias) - 1.0

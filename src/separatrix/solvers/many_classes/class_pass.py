@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from separatrix._compiled import by_kind, compiled, inlined
-from separatrix.problem.rows import DenseRows, SparseRows
-from separatrix.solvers.running.row_order import shuffle
+from separatrix._compiled import by_kind, compiled, inlined, prefetch
+from separatrix.problem.rows import DenseRows, SparseRows, fetch
+from separatrix.solvers.running.row_order import AHEAD, NEXT, shuffle
 
 # Places in the counts of a run.
 ACTIVE, KEPT, UNCHECKED, CHECKS = range(4)
@@ -144,6 +144,14 @@ def sweep(setup, codes, memory):  # type: ignore[no-untyped-def]
     gained, shortfall, widest = 0.0, 0.0, 0.0
     place = 0
     while place < active:
+        if place + AHEAD < active:
+            later = order[place + AHEAD]
+            prefetch(codes, later)
+            prefetch(sizes, later)
+            prefetch(squares, later)
+            prefetch(masses, n_classes * np.int64(later))
+            prefetch(listed, n_classes * np.int64(later))
+            fetch(base, order[place + NEXT])
         i = order[place]
         own, count = codes[i], sizes[i]
         class_scores(base, i, W, listed, count, slopes)

@@ -23,6 +23,7 @@ from separatrix.problem import losses
 from separatrix.problem.multiclass import row_and_rival
 from separatrix.problem.rows import (
     KeslerRows,
+    approach,
     count_errors,
     least_margin,
     margin,
@@ -267,6 +268,8 @@ def next_missed(rows, w, order, begin, end):  # type: ignore[no-untyped-def]
     """
     shuffled = order.shape[0] > 0
     for place in range(begin, end):
+        if shuffled and place + row_order.NEXT < end:
+            approach(rows, order[place + row_order.NEXT])
         row = order[place] if shuffled else place
         if not margin(rows, row, w) > 0.0:
             return place

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.core.largest_cost import largest_cost_of_zero
 from separatrix.data.table import AS_READ
 from separatrix.selection._cell import Setting
 from separatrix.selection.refinement import sparse_grid
@@ -34,10 +33,6 @@ def features_of_sparse(chosen: str, features: Sequence[str]) -> str:
 
 def values_of_sparse(setting: Setting, Cs: Any) -> np.ndarray:
     """Return values of C from the largest that leaves all weights of the first fold zero."""
-    weights = setting.fold_weights(0)
-    least = min(
-        largest_cost_of_zero(rows.X, rows.signs, weights, setting.loss, setting.l1_ratio, True)
-        for rows in setting.rows
-    )
-    values, _ = sparse_grid(_VALUES if Cs is None else Cs, least, setting.rows[0].X)
+    least = setting.largest_cost_of_zero(setting.fold_weights(0))
+    values, _ = sparse_grid(_VALUES if Cs is None else Cs, least, setting.matrix)
     return np.array([float(f"{C:.3g}") for C in values])

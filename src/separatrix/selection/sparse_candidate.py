@@ -2,7 +2,8 @@
 
 Where columns are many for the rows, few of them may matter, and the lasso of the logistic loss then
 errs far less often than dense weights. It is tried last, on the features that won; columns as read
-are standardised first, since the lasso punishes a weight by the unit of its column.
+are standardised first, since the lasso punishes a weight by the unit of its column. More than two
+classes are fitted at once.
 """
 
 from __future__ import annotations

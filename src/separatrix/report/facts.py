@@ -615,7 +615,7 @@ class Facts:
 
     @property
     def no_part(self) -> tuple[Features, ...]:
-        """The features whose zeros are to be told: once where one proof is about all classes."""
+        """The features whose zeros are reported: once where one proof is about all classes."""
         groups = tuple(group for group in self.features if group.n_proved_zero is not None)
         return groups[:1] if self.machine is not None and self.machine.n_machines == 1 else groups
 

@@ -103,6 +103,9 @@ CONFIGURATIONS = {
         "LinearSVM(fit_intercept=False)",
         "LinearSVM(intercept_penalty=1.0)",
         "LinearSVM(warm_start=True)",
+        "LinearSVM(loss='squared_hinge', l1_ratio=0.0)",
+        "LinearSVM(loss='squared_hinge', l1_ratio=0.5)",
+        "LinearSVM(loss='squared_hinge', l1_ratio=1.0)",
     ],
     "LogisticRegression": [
         "LogisticRegression(C=0.1)",
@@ -112,6 +115,10 @@ CONFIGURATIONS = {
         "LogisticRegression(fit_intercept=False)",
         "LogisticRegression(intercept_penalty=1.0)",
         "LogisticRegression(warm_start=True)",
+        "LogisticRegression(l1_ratio=0.0)",
+        "LogisticRegression(l1_ratio=0.5)",
+        "LogisticRegression(l1_ratio=1.0)",
+        "LogisticRegression(l1_ratio=1.0, multi_class='ovr')",
     ],
     "KernelSVM": [
         "KernelSVM(C=10.0)",
@@ -132,6 +139,8 @@ CONFIGURATIONS = {
         "LinearSVMCV(Cs=[0.1, 1.0], cv=2, loss='squared_hinge')",
         "LogisticRegressionCV(Cs=[0.1, 1.0], cv=2, refine=False)",
         "LogisticRegressionCV(Cs=[0.1, 1.0], cv=2, multi_class='multinomial')",
+        "LinearSVMCV(Cs=[0.1, 1.0], cv=2, loss='squared_hinge', l1_ratios=[0.0, 0.5, 1.0])",
+        "LogisticRegressionCV(Cs=[0.1, 1.0], cv=2, l1_ratios=[0.0, 0.5, 1.0])",
         "KernelSVMCV(Cs=[0.1, 1.0], cv=2)",
     ],
     "ManyClasses": [

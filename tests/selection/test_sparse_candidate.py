@@ -74,19 +74,24 @@ def test_columns_as_read_are_standardised_for_it():
     assert features_of_sparse("products", (*FEATURES, "products")) == "products"
 
 
+@pytest.mark.parametrize("loss", ["logistic", "squared_hinge"])
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_its_errors_are_those_of_models_of_each_fold(n_classes):
+def test_its_errors_are_those_of_models_of_each_fold(n_classes, loss):
     X, y = wide([3.0, -3.0, 3.0], n=66)
     if n_classes == 3:
         y = np.where(X[:, 0] > 0.4, 2, y)
     search = search_of(X, y, folds=3)
-    found = search.compare(Candidate("standard", "logistic", LASSO), np.arange(len(y)))
+    found = search.compare(Candidate("standard", loss, LASSO), np.arange(len(y)))
     folds = folds_of(3, X, y, np.unique(y), seed=0)
     nonzero = []
     for fold, error in zip(folds, found.errors, strict=True):
         own, held = fold.train > 0.0, fold.validation > 0.0
         mean, scale = X[own].mean(axis=0), X[own].std(axis=0)
-        model = sx.LogisticRegression(found.C, l1_ratio=LASSO, multi_class="ovr", tol=1e-6)
+        given = {"l1_ratio": LASSO, "tol": 1e-6}
+        if loss == "logistic":
+            model = sx.LogisticRegression(found.C, **given)
+        else:
+            model = sx.LinearSVM(found.C, loss=loss, **given)
         model.fit((X[own] - mean) / scale, y[own])
         wrong = model.predict((X[held] - mean) / scale) != y[held]
         assert wrong.mean() == pytest.approx(error, abs=0.05)
@@ -95,8 +100,11 @@ def test_its_errors_are_those_of_models_of_each_fold(n_classes):
     assert found.scores.shape == (66, 1 if n_classes == 2 else 3)
 
 
-def test_the_first_C_leaves_all_weights_of_a_fold_zero():
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_first_C_leaves_all_weights_of_a_fold_zero(n_classes):
     X, y = wide([3.0, -3.0, 3.0])
+    if n_classes == 3:
+        y = np.where(X[:, 0] > 0.4, 2, y)
     found = search_of(X, y).compare(Candidate("standard", "logistic", LASSO), np.arange(len(y)))
     Cs = found.found.table["C"]
     nonzero = found.found.table["n_nonzero"]

@@ -283,13 +283,12 @@ def _tried(facts: Facts) -> list[str]:
 def _no_part(facts: Facts) -> list[str]:
     """Say which features of sparse weights are proved to play no part."""
     lines = []
-    for group in facts.features:
-        if group.n_proved_zero is None:
-            continue
-        names = group.proved_zero[:_NAMED]
-        more = ", ..." if len(names) < group.n_proved_zero else ""
-        of = "" if len(facts.features) == 1 else f", for {group.towards}"
-        said = f"{group.n_proved_zero:,} of {group.total:,} features have the weight 0, proved{of}"
+    for group in facts.no_part:
+        names, zeros = group.proved_zero[:_NAMED], group.n_proved_zero or 0
+        more = ", ..." if len(names) < zeros else ""
+        of = "" if len(facts.features) == 1 else ", for every class"
+        of = f", for {group.towards}" if len(facts.no_part) > 1 else of
+        said = f"{zeros:,} of {group.total:,} features have the weight 0, proved{of}"
         lines.append(f"no part: {said}: {', '.join(names)}{more}" if names else f"no part: {said}")
     return lines
 

@@ -47,7 +47,8 @@ class LinearSVM(Machine, core.LinearSVM):
     loss : {"hinge", "squared_hinge"}, default="hinge"
         ``max(0, 1 - m)`` or its square.
     l1_ratio : float, default=0.0
-        Above 0, for the squared hinge: sparse weights, as in `LogisticRegression`.
+        Above 0, for the squared hinge: sparse weights, as in `LogisticRegression`. Several classes
+        have one sparse model each, or one a pair.
     groups : None, a label for every column, or lists of column numbers, default=None
         Columns that are zero together, as in `LogisticRegression`.
     tol : float, default=1e-4

@@ -383,7 +383,7 @@ class Features:
     """The most telling features of one hyperplane: positive weights speak for `towards`.
 
     Of sparse weights, `n_proved_zero` features have the weight 0 in every optimum, which is proved;
-    `proved_zero` names the first of them.
+    `proved_zero` names the first of them. They are the same for all classes fitted at once.
     """
 
     towards: str
@@ -612,6 +612,12 @@ class Facts:
     mistakes: tuple[Mistake, ...] = ()
     next_steps: tuple[Step, ...] = ()
     commands: tuple[Command, ...] = ()
+
+    @property
+    def no_part(self) -> tuple[Features, ...]:
+        """The features whose zeros are reported: once where one proof is about all classes."""
+        groups = tuple(group for group in self.features if group.n_proved_zero is not None)
+        return groups[:1] if self.machine is not None and self.machine.n_machines == 1 else groups
 
     def to_json(self) -> str:
         """Write all facts; numbers that JSON has no word for are the texts "inf", "-inf", "nan"."""

@@ -409,6 +409,7 @@ def feature_facts(machine: Any, X: Any, names: Any, classes: list[str]) -> tuple
     spreads = deviations(X)
     found = []
     proofs = getattr(machine.certificate_, "machines", (machine.certificate_,))
+    proofs = proofs * len(machine.coef_) if len(proofs) == 1 else proofs  # one of all classes
     for k, weights in enumerate(machine.coef_):
         heaviest = weights_by_name(machine, names, spreads=spreads, machine=k, most=_FEATURES)
         two = len(classes) == 2

@@ -19,6 +19,7 @@ import numpy as np
 from separatrix.core.all_classes import softmax_method_of
 from separatrix.core.checks import class_factors, costs_of
 from separatrix.core.keeping import two_as_one
+from separatrix.core.largest_cost import largest_cost_of_zero, largest_cost_of_zero_classes
 from separatrix.core.proving import (
     About,
     Effort,
@@ -83,6 +84,21 @@ class Setting:
         loss, penalty = CODES[self.loss], self.bias_penalty
         posed = [MachineProblem(rows, costs, loss, penalty) for rows in self.rows]
         return [as_sparse(problem, self.l1_ratio, self.column_groups) for problem in posed]
+
+    @property
+    def matrix(self) -> Any:
+        """The rows, without signs."""
+        return self.rows[0].X
+
+    def largest_cost_of_zero(self, weights: np.ndarray) -> float:
+        """Return the largest C at which all weights are zero, for rows that count so much."""
+        return min(
+            largest_cost_of_zero(
+                rows.X, rows.signs, weights, self.loss, self.l1_ratio, rows.fit_intercept,
+                self.column_groups,
+            )
+            for rows in self.rows
+        )  # fmt: skip
 
     def go_on(self, _: Any) -> None:
         """End a run that nobody waits for."""
@@ -196,6 +212,16 @@ class SoftmaxSetting(Setting):
     X: Any = None
     fit_intercept: bool = True
     known: Known = field(default_factory=Known)  # what all cells need of X is computed once
+
+    @property
+    def matrix(self) -> Any:
+        return self.X
+
+    def largest_cost_of_zero(self, weights: np.ndarray) -> float:
+        return largest_cost_of_zero_classes(
+            self.X, self.codes, weights, len(self.classes), self.l1_ratio, self.fit_intercept,
+            self.column_groups,
+        )  # fmt: skip
 
     def problem(self, C: float, weights: np.ndarray) -> SoftmaxProblem:
         """Pose the machine of one C for rows that count so much."""

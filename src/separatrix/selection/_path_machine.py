@@ -18,7 +18,6 @@ import numpy as np
 from separatrix.core.all_classes import keep_multinomial, softmax_method_of
 from separatrix.core.checks import costs_of, one_of, positive, row_weights, several_classes
 from separatrix.core.keeping import keep_support, watching
-from separatrix.core.largest_cost import largest_cost_of_zero, largest_cost_of_zero_classes
 from separatrix.core.machine import Machine
 from separatrix.core.proving import About, Effort, Fitted, Hyperplane, solve_and_prove
 from separatrix.core.sparse import checked_groups, checked_ratio, refuse_with_l1
@@ -255,18 +254,7 @@ class PathMachine(Machine):
         """Return the values of C to try, and whether they were given one by one."""
         if not setting.l1_ratio:
             return grid(self.Cs)
-        loss, ratio, intercept = setting.loss, setting.l1_ratio, bool(self.fit_intercept)
-        if isinstance(setting, SoftmaxSetting):
-            given = setting.X, setting.codes, weights, len(setting.classes), ratio, intercept
-            least = largest_cost_of_zero_classes(*given, setting.column_groups)
-            return sparse_grid(self.Cs, least, setting.X)
-        least = min(
-            largest_cost_of_zero(
-                rows.X, rows.signs, weights, loss, ratio, intercept, setting.column_groups
-            )
-            for rows in setting.rows
-        )
-        return sparse_grid(self.Cs, least, setting.rows[0].X)
+        return sparse_grid(self.Cs, setting.largest_cost_of_zero(weights), setting.matrix)
 
     def _scores(self, found: FoundPath) -> np.ndarray:
         """Return the score of every fold and C, a row a fold."""

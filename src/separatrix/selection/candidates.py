@@ -174,16 +174,14 @@ class FoldSetting(Setting):
         facts, arrays = setting.solve(C, fold, first)
         if "scores" in arrays:
             return facts, arrays
-        X = setting.X if isinstance(setting, SoftmaxSetting) else setting.rows[0].X
+        X = setting.matrix
         W, held = arrays["weights"], np.flatnonzero(self.folds[fold].validation > 0.0)
         return facts, arrays | {"scores": np.asarray(X[held] @ W[:, 1:].T + W[:, 0])}
 
     @property
     def probabilities(self) -> str:
         """How scores become probabilities."""
-        if self.loss == "logistic" and len(self.classes) > 2 and not self.l1_ratio:
-            return "softmax"
-        return self.loss
+        return "softmax" if is_softmax(self.loss, len(self.classes)) else self.loss
 
     def averaged(self, cells: list[Arrays]) -> Arrays:
         """Return no start: the weights of the folds belong to other features."""
@@ -450,8 +448,7 @@ class _FoldRows:
         self.search, self.features, self.rows, self.folds = search, candidate.features, rows, folds
         self.cut = cut
         self.codes, self.n_classes = search.codes[rows], len(search.classes)
-        several = self.n_classes > 2 and not candidate.l1_ratio
-        self.softmax = candidate.loss == "logistic" and several
+        self.softmax = is_softmax(candidate.loss, self.n_classes)
         self.common: dict[str, Any] = {
             "rows": (),
             "codes": self.codes,
@@ -494,6 +491,11 @@ class _FoldRows:
         if fold not in self.known:
             self.known[fold] = self.posed(self.matrix(fold))
         return self.known[fold]
+
+
+def is_softmax(loss: str, n_classes: int) -> bool:
+    """Whether all classes are fitted at once; by any other loss each is against the rest."""
+    return loss == "logistic" and n_classes > 2
 
 
 def _least(compared: Sequence[Compared]) -> np.ndarray:

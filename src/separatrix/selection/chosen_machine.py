@@ -97,10 +97,9 @@ def fitted_on(
     kinds = _kinds(plain=device == "cpu")
     if np.isfinite(deadline):
         common["max_seconds"] = max(_LAST_SECONDS, deadline - time.perf_counter())
-    ratio = best.candidate.l1_ratio
-    common |= {"device": device, "l1_ratio": ratio}
+    common |= {"device": device, "l1_ratio": best.candidate.l1_ratio}
     if best.candidate.loss == "logistic":
-        way = "multinomial" if best.scores.shape[1] > 1 and not ratio else "ovr"
+        way = "multinomial" if best.scores.shape[1] > 1 else "ovr"
         return kinds.LogisticRegression(best.C, multi_class=way, **common).fit(X, y)
     model = kinds.LinearSVM(best.C, loss=best.candidate.loss, **common).fit(X, y)
     known = np.isfinite(best.scores).all(axis=1) if len(best.scores) == len(codes) else None

@@ -2,7 +2,8 @@
 
 Where columns are many for the rows, few of them may matter, and the lasso of the logistic loss then
 errs far less often than dense weights. It is tried last, on the features that won; columns as read
-are standardised first, since the lasso punishes a weight by the unit of its column.
+are standardised first, since the lasso punishes a weight by the unit of its column. More than two
+classes are fitted at once.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.core.largest_cost import largest_cost_of_zero
 from separatrix.data.table import AS_READ
 from separatrix.selection._cell import Setting
 from separatrix.selection.refinement import sparse_grid
@@ -34,10 +34,6 @@ def features_of_sparse(chosen: str, features: Sequence[str]) -> str:
 
 def values_of_sparse(setting: Setting, Cs: Any) -> np.ndarray:
     """Return values of C from the largest that leaves all weights of the first fold zero."""
-    weights = setting.fold_weights(0)
-    least = min(
-        largest_cost_of_zero(rows.X, rows.signs, weights, setting.loss, setting.l1_ratio, True)
-        for rows in setting.rows
-    )
-    values, _ = sparse_grid(_VALUES if Cs is None else Cs, least, setting.rows[0].X)
+    least = setting.largest_cost_of_zero(setting.fold_weights(0))
+    values, _ = sparse_grid(_VALUES if Cs is None else Cs, least, setting.matrix)
     return np.array([float(f"{C:.3g}") for C in values])

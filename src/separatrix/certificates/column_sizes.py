@@ -18,7 +18,7 @@ import numpy as np
 
 from separatrix._sparse import sparse as sp
 from separatrix.certificates.enclosed_sums import blocks, dot_error, products, with_data
-from separatrix.certificates.enclosure import LEAST_NORMAL, Enclosure, safely
+from separatrix.certificates.enclosure import LEAST_NORMAL, Enclosure, above, safely
 from separatrix.problem.device_rows import on_device
 
 _DENSE_BLOCK, _SPARSE_BLOCK = 1 << 17, 1 << 20
@@ -58,6 +58,11 @@ class Sized:
             return float(np.diff(self.X.indptr).max(initial=0))
         return float(self.shape[1])
 
+    @cached_property
+    def has_ones_alone(self) -> bool:
+        """Whether all entries that are stored are 1."""
+        return sp.issparse(self.X) and bool((self.X.data == 1.0).all())
+
     @property
     def largest(self) -> np.ndarray:
         """The largest size of an entry, in every column."""
@@ -91,9 +96,11 @@ class Sized:
             found = column_lengths(self, weights, has_bias, wide)
             self._lengths[key] = np.array(weights), found
         first, found = self._lengths[key]
-        used = weights > 0.0
-        times = (Enclosure.exact(weights[used]) / first[used]).high.max(initial=0.0)
-        return found if (weights == first).all() else found * times
+        if (weights == first).all():
+            return found
+        with np.errstate(all="ignore"):
+            times = above(np.where(weights > 0.0, weights / first, 0.0)).max(initial=0.0)
+        return Enclosure.exact(found.high) * float(times)
 
 
 def out_of_reach(
@@ -129,7 +136,7 @@ def out_of_reach(
 
 def _reach(lengths: Enclosure, gap: Enclosure, numbers: np.ndarray | None) -> np.ndarray:
     lengths = lengths if numbers is None else group_means(lengths, numbers)
-    return np.asarray((lengths * gap).root().high)
+    return np.asarray((Enclosure.exact(lengths.high) * gap.high).root().high)
 
 
 def group_means(values: Enclosure, numbers: np.ndarray) -> Enclosure:
@@ -153,7 +160,7 @@ def column_lengths(
     with np.errstate(all="ignore"):
         for rows, block in data.blocks():
             block = block if places is None else block[:, places]
-            squared = _squares(block)
+            squared = block if data.has_ones_alone else _squares(block)
             added = squared.T @ weights[rows]
             squares = squares + added
             if has_bias:
@@ -174,8 +181,5 @@ def column_lengths(
 
 
 def _squares(block: Any) -> Any:
-    """Return the squares of all entries; the block itself where all are 1."""
-    if not sp.issparse(block):
-        return block * block
-    ones = block.data.min(initial=1.0) == block.data.max(initial=1.0) == 1.0
-    return block if ones else with_data(block, block.data * block.data)
+    """Return the squares of all entries."""
+    return with_data(block, block.data * block.data) if sp.issparse(block) else block * block

@@ -13,6 +13,7 @@ are bounded from the sizes of columns, and functions are enclosed once for all r
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 
@@ -66,6 +67,12 @@ def rough_terms(
     return Terms(lost, False, gain, balance, total), lambda: margins
 
 
+@cache
+def _entropy_of_rounding() -> float:
+    """Return no less than the entropy moves where p was rounded."""
+    return float(entropy(dot_error(_ROUNDINGS, 1.0)).high)
+
+
 def _gain(
     costs: np.ndarray, alpha: np.ndarray, share: float, wide: float, all_costs: float
 ) -> Enclosure:
@@ -77,6 +84,6 @@ def _gain(
         p = alpha / costs
         p *= share
         found = float(entropies(np.minimum(p, 1.0 - p)) @ costs)  # 1 - p is exact beyond 1/2
-        off = float(entropy(dot_error(_ROUNDINGS, 1.0)).high) * all_costs
+        off = _entropy_of_rounding() * all_costs
         error = dot_error(function_terms(float(len(p))), found) + safely(off)
         return Enclosure.around(np.float64(found), wide * error)

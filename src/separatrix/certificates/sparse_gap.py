@@ -145,14 +145,13 @@ class SparseGap(DualityGap):
         if not math.isnan(self.share) or self.ridge:
             return 1.0 if math.isnan(self.share) else self.share
         sizes = self._sizes(u)
-        largest = float(sizes.high.max(initial=0.0))
-        if largest <= self.l1:
+        if self._is_feasible(sizes, 1.0):
             return 1.0
-        share = (Enclosure.exact(self.l1) / largest).low
+        share = float((Enclosure.exact(self.l1) / float(sizes.high.max())).low)
         # The product by a share is rounded, too.
-        while share > 0.0 and not self._is_feasible(sizes, float(share)):
-            share = below(share)
-        return max(0.0, float(share))
+        while share > 0.0 and not self._is_feasible(sizes, share):
+            share = float(below(share))
+        return max(0.0, share)
 
     def _primal(self, terms: Terms) -> Enclosure:
         w = self._model.w
@@ -172,13 +171,13 @@ class SparseGap(DualityGap):
             u = sizes * share
             excess = sum_of(Enclosure.square, (u - self.l1).at_least(0.0))
             return terms.gain - (excess / self.ridge).halved()
-        if bool((_reach(sizes, share).low <= self.l1).all()):  # a tighter way to sum may prove it
+        if _most_of(sizes.low, share).low <= self.l1:  # a tighter way to sum may prove it
             return Enclosure(-math.inf, terms.gain.high)
         return NOTHING
 
     def _is_feasible(self, sizes: Enclosure, share: float) -> bool:
         """Whether a share of every size of u is at most l."""
-        return bool((_reach(sizes, share).high <= self.l1).all())
+        return bool(_most_of(sizes.high, share).high <= self.l1)
 
     def __str__(self) -> str:
         return f"{self._in_words('hyperplane lowers')}{self._zeros_in_words()}"
@@ -189,8 +188,10 @@ class SparseGap(DualityGap):
         return f"; {len(self.zeros):,} of {self.n_features:,} columns are zero in every optimal one"
 
 
-def _reach(sizes: Enclosure, share: float) -> Enclosure:
-    return sizes if share == 1.0 else sizes * share
+def _most_of(sizes: np.ndarray, share: float) -> Enclosure:
+    """Enclose a share of the largest size: none of the others is above."""
+    largest = Enclosure.exact(float(sizes.max(initial=0.0)))
+    return largest if share == 1.0 else largest * share
 
 
 def _made(shown: dict[str, Any]) -> Any:
@@ -238,30 +239,27 @@ def _proved_zero(
     """Return for which columns no dual point as good as the best has |u_j| = l."""
     gap = (Enclosure.exact(claim.primal) - claim.dual).at_least(0.0)
     with np.errstate(invalid="ignore"):
-        room = (claim.l1 * (1.0 - clearly) - claim._sizes(u) * claim.share).low
+        sizes = Enclosure.exact(claim._sizes(u).high) * claim.share
+        room = (claim.l1 * (1.0 - clearly) - sizes).low
     most, weights = np.asarray(claim.costs), None
     if claim.loss == "logistic":
         rounds = ROUNDS_TO_FIND if clearly else ROUNDS_TO_CHECK
         most, weights = above(0.25 * most), partial(_row_weights, claim, gap, rounds)
     gap = gap * _factor(claim.loss, 1.0)
-    return out_of_reach(
-        data, gap, room, most, weights, claim.groups, bool(claim.intercept), wide
-    )
+    return out_of_reach(data, gap, room, most, weights, claim.groups, bool(claim.intercept), wide)
 
 
 def _row_weights(claim: SparseGap, gap: Enclosure, rounds: int) -> np.ndarray:
     """Return at least c_i v_i."""
-    costs = np.array(claim.costs, dtype=np.float64)
+    costs, alpha = claim.costs, claim.multipliers
     used = costs > 0.0
-    costs[used] = above(costs[used] * _most_curved(claim, costs[used], used, gap, rounds))
-    return costs
-
-
-def _most_curved(
-    claim: SparseGap, costs: np.ndarray, used: np.ndarray, gap: Enclosure, rounds: int
-) -> np.ndarray:
-    """Return at least the largest p (1 - p) between p_i and p_i*."""
-    p = claim.multipliers[used] * claim.share / costs
+    if not used.all():
+        found = np.zeros(len(costs))
+        found[used] = _row_weights(
+            replace(claim, costs=costs[used], multipliers=alpha[used]), gap, rounds
+        )
+        return found
+    p = alpha * claim.share / costs
     double, off = above(float(gap.high) * 2.0) / costs, dot_error(_ROUNDINGS, 1.0)
     largest = np.full(len(p), 0.25)
     for _ in range(rounds):
@@ -269,4 +267,4 @@ def _most_curved(
         near = np.clip(0.5, p - away, p + away)
         # Unless it is 1/2, no number is above 1 here: few roundings are off by few units.
         np.minimum(largest, near * (1.0 - near) + off, out=largest)
-    return largest
+    return np.asarray(above(costs * largest))

@@ -64,3 +64,32 @@ def test_what_overflows_is_bounded_by_nothing():
     found, _ = rough_terms(Model("logistic", w, 0.0), Sized(X), *points, 1.0, lambda _: 1.0)
     assert found.loss.high == math.inf
     assert found.gain.high < 2.0
+
+
+def test_scores_whose_terms_cancel_are_bounded_by_the_terms():
+    rng = np.random.default_rng(0)
+    near = rng.normal(size=20)
+    X, w = np.column_stack([near, -near * (1.0 + 1e-9 * rng.random(20))]), np.full(2, 1e9 / 3.0)
+    points = np.ones(20), np.ones(20), np.full(20, 0.5)
+    found = [
+        rough_terms(Model("logistic", w, 0.1), Sized(X), *points, 1.0, lambda _: 1.0)[0].loss,
+        terms_of(Model("logistic", w, 0.1), X, *points, "exact")[0].loss,
+    ]
+    assert holds(*found)
+    assert found[0].high - found[0].low > 1e-7
+
+
+def test_dual_variables_next_to_their_bound_have_few_digits_left():
+    costs = np.random.default_rng(0).random(9)
+    alpha = costs * (1.0 - np.arange(1, 10) * 2.0**-52)
+    points = np.ones(9), costs, alpha
+    for share in (1.0, 1.0 - 2.0**-51):
+        rough, _ = rough_terms(
+            Model("logistic", np.zeros(1), None), Sized(np.ones((9, 1))), *points, 1.0,
+            lambda _, share=share: share,
+        )  # fmt: skip
+        tight, _ = terms_of(
+            Model("logistic", np.zeros(1), None), np.ones((9, 1)), *points, "exact",
+            share_of=lambda _, share=share: share,
+        )  # fmt: skip
+        assert holds(rough.gain, tight.gain)

@@ -54,7 +54,7 @@ def rough_terms(
         doubt = wide * dot_error(data.longest_row + 1.0, size) + 4.0 * LEAST
         lost = float(softplus_values(-margins) @ costs)
         error = wide * dot_error(function_terms(n), lost) + float(safely(doubt * all_costs))
-        lost = Enclosure.around(np.float64(lost), error)
+        losses = Enclosure.around(np.float64(lost), error)
         a = signs * alpha
         largest = float(alpha.max(initial=0.0))
         total = Enclosure.around(
@@ -64,7 +64,7 @@ def rough_terms(
     if is_feasible(loss, costs, alpha):
         gain = _gain(costs, alpha, share_of(total), wide, all_costs)
         balance = () if bias is None else exact_parts(a)
-    return Terms(lost, False, gain, balance, total), lambda: margins
+    return Terms(losses, False, gain, balance, total), lambda: margins
 
 
 @cache

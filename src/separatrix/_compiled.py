@@ -55,9 +55,9 @@ def is_interpreted() -> bool:
 class Loop:
     """A loop in Python and, from its first call on, in machine code."""
 
-    def __init__(self, function: Callable[..., Any], inline: bool) -> None:
+    def __init__(self, function: Callable[..., Any], inline: bool, in_order: bool = False) -> None:
         update_wrapper(self, function)
-        self._inline = inline
+        self._inline, self._in_order = inline, in_order
         self._dispatcher: Any = None
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
@@ -74,7 +74,8 @@ class Loop:
                 while _pending:
                     _pending.pop()(_machine_code)
                 if self._dispatcher is None:
-                    made = _machine_code.dispatcher_of(vars(self)["__wrapped__"], self._inline)
+                    function = vars(self)["__wrapped__"]
+                    made = _machine_code.dispatcher_of(function, self._inline, self._in_order)
                     self._dispatcher = made
         return self._dispatcher
 
@@ -132,6 +133,14 @@ def compiled(function: F) -> F:
     return function if is_interpreted() else cast(F, Loop(function, inline=False))
 
 
+def compiled_in_order(function: F) -> F:
+    """Compile a loop that adds its terms one after another.
+
+    Vector instructions do not help where values are gathered.
+    """
+    return function if is_interpreted() else cast(F, Loop(function, inline=False, in_order=True))
+
+
 def inlined(function: F) -> F:
     """Compile a small step into the loop that calls it: for steps made millions of times."""
     return function if is_interpreted() else cast(F, Loop(function, inline=True))
@@ -160,7 +169,7 @@ def by_kind(
     """Give one name to several loops; the type of the first argument, a NamedTuple, decides.
 
     The choice is made while compiling, so it costs nothing in the loop. The kinds `in_order` add
-    their terms one after another: vector instructions do not help where values are gathered.
+    their terms one after another, as in `compiled_in_order`.
     """
 
     def interpreted(rows: Any, *arguments: Any) -> Any:

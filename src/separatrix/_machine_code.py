@@ -161,11 +161,15 @@ class _GuardedCache(caching.FunctionCache):
             self.disable()
 
 
-def dispatcher_of(function: Callable[..., Any], inline: bool) -> Any:
+def _options(in_order: bool) -> dict[str, Any]:
+    return {**_OPTIONS, "fastmath": {"contract"}} if in_order else _OPTIONS
+
+
+def dispatcher_of(function: Callable[..., Any], inline: bool, in_order: bool) -> Any:
     """Return what numba makes of a loop; a step to be inlined has no machine code of its own."""
     if inline:
         return numba.njit(inline="always", **_OPTIONS)(function)
-    dispatcher = numba.njit(**_OPTIONS)(function)
+    dispatcher = numba.njit(**_options(in_order))(function)
     if not numba.config.DISABLE_JIT and Path(function.__code__.co_filename).is_file():
         dispatcher._cache = _GuardedCache(function)
     return dispatcher
@@ -175,9 +179,8 @@ def overloaded(
     interpreted: Callable[..., Any], kind: type, implementation: Callable[..., Any], in_order: bool
 ) -> None:
     """Let numba take `implementation` for `interpreted` where the first argument is of `kind`."""
-    options = {**_OPTIONS, "fastmath": {"contract"}} if in_order else _OPTIONS
 
-    @overload(interpreted, strict=False, jit_options=options)
+    @overload(interpreted, strict=False, jit_options=_options(in_order))
     def choose(rows: Any, *arguments: Any) -> Callable[..., Any] | None:
         return implementation if getattr(rows, "instance_class", None) is kind else None
 

@@ -91,8 +91,12 @@ def test_the_matrix_of_a_working_set_is_that_of_its_columns():
             chosen = data[:, kept[places]]
             part = columns.working_set(places)
             ways.add(part.all_rows is None)
-            H, _ = part.curvature(bends, has_bias)
+            shares = rng.normal(size=40)
+            H, mean, sums = part.curvature(bends, shares, has_bias)
             np.testing.assert_allclose(H, curvature(chosen, bends, has_bias), atol=1e-10)
+            expected = bends @ chosen / bends.sum() if has_bias else np.zeros(len(places))
+            np.testing.assert_allclose(mean, expected, atol=1e-12)
+            np.testing.assert_allclose(sums, shares @ chosen, atol=1e-12)
             np.testing.assert_allclose(columns.combination(bends), bends @ data[:, kept])
             np.testing.assert_allclose(part.combination(bends), bends @ chosen)
             assert columns.entries_now == np.count_nonzero(data[:, kept])

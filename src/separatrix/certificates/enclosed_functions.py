@@ -5,6 +5,8 @@
     softplus   log(1 + e^z)
     entropy    -p log p - (1 - p) log(1 - p)
 
+`softplus_values` and `entropies` are values as computed, for sums whose errors are bounded at once.
+
 Where there are a hundred million values to compute, those of NumPy are trusted to eight units in
 the last place. They are tried beside the enclosed ones before the first proof.
 
@@ -24,6 +26,7 @@ import numpy as np
 from separatrix.certificates.enclosure import (
     AT_A_TIME,
     LEAST,
+    LEAST_NORMAL,
     UNIT,
     Enclosure,
     above,
@@ -93,6 +96,19 @@ def entropy(values: Any) -> Enclosure:
             low = below(low * below(values.low / p))
         low = np.where(values.low > 0.0, np.maximum(low, 0.0), 0.0)
         return Enclosure(low, np.where(values.high > 0.0, value + off, 0.0))
+
+
+def softplus_values(values: np.ndarray) -> np.ndarray:
+    """Return log(1 + e^z) as computed: off by a share of `FUNCTION_ERROR`, and by 2 LEAST."""
+    return _by_stretches(_softplus, values)
+
+
+def entropies(values: np.ndarray) -> np.ndarray:
+    """Return the entropy of p within [0, 1/2] and 1 - p as computed, off by no more than that.
+
+    Below the least normal number p is taken for it.
+    """
+    return _by_stretches(_entropy, np.maximum(values, LEAST_NORMAL))
 
 
 def _growing(function: Callable[[np.ndarray], np.ndarray], values: Enclosure) -> Enclosure:

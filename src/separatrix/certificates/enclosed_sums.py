@@ -31,6 +31,7 @@ import numpy as np
 
 from separatrix._device import is_tensor, on_host
 from separatrix._sparse import sparse as sp
+from separatrix.certificates.enclosed_functions import FUNCTION_ERROR
 from separatrix.certificates.enclosure import (
     LEAST,
     LEAST_NORMAL,
@@ -72,6 +73,17 @@ def dot_share(terms: float) -> float:
     True
     """
     return 1.001 * (terms + 2.0) * UNIT
+
+
+def function_terms(terms: float) -> float:
+    """Return how many terms a sum of so many has that are computed functions times a number.
+
+    The error of a function is that of so many more terms.
+
+    >>> function_terms(10.0)
+    138.0
+    """
+    return terms + 2.0 * FUNCTION_ERROR / UNIT
 
 
 def dot_error_32(terms: float, sizes: Any) -> Any:

@@ -25,14 +25,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from separatrix._sparse import sparse as sp
+from separatrix.certificates.column_sizes import Sized, group_means, out_of_reach
 from separatrix.certificates.duality_gap import DualityGap
-from separatrix.certificates.enclosed_sums import blocks, products, row_sums, ways_for, with_data
+from separatrix.certificates.enclosed_sums import dot_error, row_sums, ways_for
 from separatrix.certificates.enclosure import Enclosure, above, below, sum_of
 from separatrix.certificates.objective_bounds import (
     NOTHING,
@@ -40,12 +40,14 @@ from separatrix.certificates.objective_bounds import (
     norm,
     terms_of,
 )
+from separatrix.certificates.rough_terms import rough_terms
 from separatrix.certificates.two_bounds import SLACK, WIDE, Found, require
 
 # A check goes as far as docs/certificates.md says. To find what is claimed, half the rounds do.
 ROUNDS_TO_CHECK, ROUNDS_TO_FIND = 4, 2
 CLEARLY = 1e-9  # of l: what is claimed is found again by other sums
-_DENSE_BLOCK, _SPARSE_BLOCK = 1 << 17, 1 << 20
+_ROUNDINGS = 16.0
+ROUGH = "rough"  # to sum with one error bound for all rows: the first way of all
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -73,7 +75,7 @@ class SparseGap(DualityGap):
 
         `find_zeros=False` leaves the columns out: they cost as much as both bounds.
         """
-        find_zeros = points.pop("find_zeros", True)
+        find_zeros, X = points.pop("find_zeros", True), Sized.of(X)
         points_only, bounds = cls._proving(X, sides, slack, tol, points)
         shown = bounds.shown()
         u = shown.pop("u")
@@ -120,14 +122,20 @@ class SparseGap(DualityGap):
         if not len(self.zeros):
             return True
         u = row_sums(X, np.where(codes == self.positive, 1.0, -1.0) * self.multipliers)
-        return bool(_proved_zero(self, X, u, 1.0, 0.0)[self.zeros].all())
+        return bool(_proved_zero(self, Sized(X), u, 1.0, 0.0)[self.zeros].all())
 
     def _found(self, X: Any, signs: np.ndarray | None, wide: float) -> Iterator[Found]:
         assert signs is not None, "partitions are refused"
-        entries = X.nnz if hasattr(X, "nnz") else X.shape[0] * X.shape[1]
-        for way in ways_for(entries):
-            rows, share_of = (X, signs, self.costs, self.multipliers), cache(self._share_of)
-            terms, margins = terms_of(self._model, *rows, way, wide, share_of=share_of)
+        data, share_of = Sized.of(X), cache(self._share_of)
+        points = signs, self.costs, self.multipliers
+        for way in (ROUGH, *ways_for(data.entries)):
+            if way != ROUGH:
+                found = terms_of(self._model, data.X, *points, way, wide, share_of=share_of)
+            elif self.loss == "logistic" and data.is_summed_whole:
+                found = rough_terms(self._model, data, *points, wide, share_of)
+            else:
+                continue
+            terms, margins = found
             share = share_of(terms.total)
             shown = {"share": share, "margins": margins, "u": terms.total}
             yield Found(self._primal(terms), self._dual(terms, share), _made(shown))
@@ -137,14 +145,13 @@ class SparseGap(DualityGap):
         if not math.isnan(self.share) or self.ridge:
             return 1.0 if math.isnan(self.share) else self.share
         sizes = self._sizes(u)
-        largest = float(sizes.high.max(initial=0.0))
-        if largest <= self.l1:
+        if self._is_feasible(sizes, 1.0):
             return 1.0
-        share = (Enclosure.exact(self.l1) / largest).low
+        share = float((Enclosure.exact(self.l1) / float(sizes.high.max())).low)
         # The product by a share is rounded, too.
-        while share > 0.0 and not self._is_feasible(sizes, float(share)):
-            share = below(share)
-        return max(0.0, float(share))
+        while share > 0.0 and not self._is_feasible(sizes, share):
+            share = float(below(share))
+        return max(0.0, share)
 
     def _primal(self, terms: Terms) -> Enclosure:
         w = self._model.w
@@ -164,13 +171,13 @@ class SparseGap(DualityGap):
             u = sizes * share
             excess = sum_of(Enclosure.square, (u - self.l1).at_least(0.0))
             return terms.gain - (excess / self.ridge).halved()
-        if bool((_reach(sizes, share).low <= self.l1).all()):  # a tighter way to sum may prove it
+        if _most_of(sizes.low, share).low <= self.l1:  # a tighter way to sum may prove it
             return Enclosure(-math.inf, terms.gain.high)
         return NOTHING
 
     def _is_feasible(self, sizes: Enclosure, share: float) -> bool:
         """Whether a share of every size of u is at most l."""
-        return bool((_reach(sizes, share).high <= self.l1).all())
+        return bool(_most_of(sizes.high, share).high <= self.l1)
 
     def __str__(self) -> str:
         return f"{self._in_words('hyperplane lowers')}{self._zeros_in_words()}"
@@ -181,8 +188,10 @@ class SparseGap(DualityGap):
         return f"; {len(self.zeros):,} of {self.n_features:,} columns are zero in every optimal one"
 
 
-def _reach(sizes: Enclosure, share: float) -> Enclosure:
-    return sizes if share == 1.0 else sizes * share
+def _most_of(sizes: np.ndarray, share: float) -> Enclosure:
+    """Enclose a share of the largest size: none of the others is above."""
+    largest = Enclosure.exact(float(sizes.max(initial=0.0)))
+    return largest if share == 1.0 else largest * share
 
 
 def _made(shown: dict[str, Any]) -> Any:
@@ -219,74 +228,43 @@ def root_means(values: Enclosure, groups: np.ndarray) -> Enclosure:
     return group_means(values, groups).root()
 
 
-def group_means(values: Enclosure, numbers: np.ndarray) -> Enclosure:
-    """Enclose the mean over the group of every column, of numbers that are not below zero."""
-    counts = np.bincount(numbers)
-    starts = np.append(0, np.cumsum(counts))
-    members = np.argsort(numbers, kind="stable")
-    table = sp.csr_array((np.ones(len(numbers)), members, starts))
-    low, high = products(table, values.low).low, products(table, values.high).high
-    return (Enclosure(low, high).at_least(0.0) / counts.astype(np.float64))[numbers]
-
-
 def _factor(loss: str, largest: float) -> float:
     """Return by what the gap is multiplied, rows weighted by c and p (1 - p) at most so large."""
     return 4.0 if loss == "squared_hinge" else 2.0 * largest
 
 
-def _proved_zero(claim: SparseGap, X: Any, u: Enclosure, wide: float, clearly: float) -> np.ndarray:
+def _proved_zero(
+    claim: SparseGap, data: Sized, u: Enclosure, wide: float, clearly: float
+) -> np.ndarray:
     """Return for which columns no dual point as good as the best has |u_j| = l."""
     gap = (Enclosure.exact(claim.primal) - claim.dual).at_least(0.0)
-    weights = _row_weights(claim, gap, ROUNDS_TO_FIND if clearly else ROUNDS_TO_CHECK)
-    lengths = column_lengths(X, weights, bool(claim.intercept), wide)
-    if claim.groups:
-        lengths = group_means(lengths, np.array(claim.groups))
-    reach = (lengths * gap * _factor(claim.loss, 1.0)).root().high
     with np.errstate(invalid="ignore"):
-        room = (claim.l1 * (1.0 - clearly) - claim._sizes(u) * claim.share).low
-        return np.asarray(reach < room)
+        sizes = Enclosure.exact(claim._sizes(u).high) * claim.share
+        room = (claim.l1 * (1.0 - clearly) - sizes).low
+    most, weights = np.asarray(claim.costs), None
+    if claim.loss == "logistic":
+        rounds = ROUNDS_TO_FIND if clearly else ROUNDS_TO_CHECK
+        most, weights = above(0.25 * most), partial(_row_weights, claim, gap, rounds)
+    gap = gap * _factor(claim.loss, 1.0)
+    return out_of_reach(data, gap, room, most, weights, claim.groups, bool(claim.intercept), wide)
 
 
 def _row_weights(claim: SparseGap, gap: Enclosure, rounds: int) -> np.ndarray:
-    """Return at least c_i, or c_i v_i for the logistic loss."""
-    costs = np.array(claim.costs, dtype=np.float64)
-    if claim.loss == "squared_hinge":
-        return costs
+    """Return at least c_i v_i."""
+    costs, alpha = claim.costs, claim.multipliers
     used = costs > 0.0
-    c = Enclosure.exact(costs[used])
-    p, double = Enclosure.exact(claim.multipliers[used]) * claim.share / c, (gap * 2.0 / c).high
-    largest = np.full(len(double), 0.25)
+    if not used.all():
+        found = np.zeros(len(costs))
+        found[used] = _row_weights(
+            replace(claim, costs=costs[used], multipliers=alpha[used]), gap, rounds
+        )
+        return found
+    p = alpha * claim.share / costs
+    double, off = above(float(gap.high) * 2.0) / costs, dot_error(_ROUNDINGS, 1.0)
+    largest = np.full(len(p), 0.25)
     for _ in range(rounds):
-        away = above(np.sqrt(above(double * largest)))
-        near = np.clip(0.5, below(p.low - away), above(p.high + away))
-        largest = np.minimum(largest, above(near * above(1.0 - near)))
-    costs[used] = above(costs[used] * np.maximum(largest, 0.0))
-    return costs
-
-
-def column_lengths(X: Any, weights: np.ndarray, has_bias: bool, wide: float) -> Enclosure:
-    """Enclose from above sum_i s_i x_ij^2, about the weighted mean where b is free."""
-    squares, sums = (Enclosure.exact(np.zeros(X.shape[1])) for _ in range(2))
-    with np.errstate(over="ignore", invalid="ignore"):
-        for rows, block in blocks(X, _SPARSE_BLOCK if sp.issparse(X) else _DENSE_BLOCK):
-            squared = _squares(block)
-            added = row_sums(squared, weights[rows], wide=wide)
-            squares = squares + added
-            if has_bias:
-                same = squared is block
-                sums = sums + (added if same else row_sums(block, weights[rows], wide=wide))
-    most = Enclosure(np.zeros(X.shape[1]), squares.high)
-    if not has_bias:
-        return most
-    total = Enclosure.exact(weights).sum()
-    centred = (squares - sums.square() / total).high
-    high = np.where(centred < most.high, np.maximum(centred, 0.0), most.high)
-    return Enclosure(most.low, high)
-
-
-def _squares(block: Any) -> Any:
-    """Return the squares of all entries, rounded up; the block itself where all are 1."""
-    if not sp.issparse(block):
-        return above(block * block)
-    ones = block.data.min(initial=1.0) == block.data.max(initial=1.0) == 1.0
-    return block if ones else with_data(block, above(block.data * block.data))
+        away = np.sqrt(double * largest)
+        near = np.clip(0.5, p - away, p + away)
+        # Unless it is 1/2, no number is above 1 here: few roundings are off by few units.
+        np.minimum(largest, near * (1.0 - near) + off, out=largest)
+    return np.asarray(above(costs * largest))

@@ -27,6 +27,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from separatrix.certificates.column_sizes import Sized, out_of_reach
 from separatrix.certificates.enclosure import Enclosure, above, sum_of
 from separatrix.certificates.multiclass_gap import WeightsByClass, losses_of
 from separatrix.certificates.objective_bounds import NOTHING, norm
@@ -35,8 +36,6 @@ from separatrix.certificates.sparse_gap import (
     CLEARLY,
     ROUNDS_TO_CHECK,
     ROUNDS_TO_FIND,
-    column_lengths,
-    group_means,
     require_groups,
     require_zeros,
     root_means,
@@ -69,7 +68,7 @@ class SparseSoftmaxGap(SoftmaxGap):
 
         `find_zeros=False` leaves the columns out: they cost as much as both bounds.
         """
-        find_zeros = points.pop("find_zeros", True)
+        find_zeros, X = points.pop("find_zeros", True), Sized.of(X)
         points_only, bounds = cls._proving(X, sides, slack, tol, points)
         claim = points_only.stating(bounds.primal, bounds.dual, slack)
         if not (claim.holds and find_zeros):
@@ -107,13 +106,13 @@ class SparseSoftmaxGap(SoftmaxGap):
         if not super()._is_found_again(X, codes):
             return False
         return not len(self.zeros) or any(
-            _proved_zero(self, X, found.shown(), 1.0, 0.0)[self.zeros].all()
+            _proved_zero(self, Sized(X), found.shown(), 1.0, 0.0)[self.zeros].all()
             for found in self._found(X, codes, 1.0)
         )
 
     def _found(self, X: Any, codes: np.ndarray, wide: float) -> Iterator[Found]:
         """Bound errors for all classes at once, which is cheaper, and then class by class."""
-        costs = self.costs
+        costs, X = self.costs, Sized.of(X).X
         for by_column in (False, True):
             with np.errstate(over="ignore", invalid="ignore", under="ignore", divide="ignore"):
                 enclosed = self.one_pass(X, codes, by_column, wide, self.share)
@@ -163,7 +162,7 @@ class SparseSoftmaxGap(SoftmaxGap):
 
 
 def _proved_zero(
-    claim: SparseSoftmaxGap, X: Any, near: dict[str, Any], wide: float, clearly: float
+    claim: SparseSoftmaxGap, data: Sized, near: dict[str, Any], wide: float, clearly: float
 ) -> np.ndarray:
     """Return for which columns no dual point as good as the best has a size of l."""
     if not near:
@@ -172,15 +171,13 @@ def _proved_zero(
     dual = min(claim.dual, float(near["bound"]))
     gap = (Enclosure.exact(claim.primal) - dual).at_least(0.0)
     rounds = ROUNDS_TO_FIND if clearly else ROUNDS_TO_CHECK
-    weights = _row_weights(claim, near["others"], gap, rounds)
-    lengths = column_lengths(X, weights, bool(claim.intercept), wide)
-    if claim.groups:
-        lengths = group_means(lengths, np.array(claim.groups))
-    # A size is a root mean square over the classes.
-    reach = (lengths * gap * 4.0 / float(len(claim.weights))).root().high
+    weights = partial(_row_weights, claim, near["others"], gap, rounds)
     with np.errstate(invalid="ignore"):
         room = (claim.l1 * (1.0 - clearly) - near["sizes"]).low
-        return np.asarray(reach < room)
+    most = above(0.25 * np.asarray(claim.costs))
+    # A size is a root mean square over the classes.
+    gap = gap * 4.0 / float(len(claim.weights))
+    return out_of_reach(data, gap, room, most, weights, claim.groups, bool(claim.intercept), wide)
 
 
 def _row_weights(

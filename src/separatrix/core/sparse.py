@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from separatrix.certificates.column_sizes import Sized
 from separatrix.certificates.sparse_gap import SparseGap
 from separatrix.core.proving import About, Effort, Fitted, Hyperplane, first_tolerance
 from separatrix.problem.device_rows import on_device
@@ -158,7 +159,7 @@ class SparseHyperplane:
             alpha = balanced(alpha, problem.signs, problem.upper)
         name = about.fingerprint.result()
         self.proof = SparseGap.proved(
-            problem.X,
+            problem.rows.once("sized", lambda: Sized(problem.X)),
             problem.signs,
             find_zeros=bool(name),  # a proof that is not handed on, as those of folds
             costs=problem.costs,

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from separatrix.certificates.column_sizes import Sized
 from separatrix.certificates.sparse_softmax_gap import SparseSoftmaxGap
 from separatrix.core.proving import About, Effort, Fitted, first_tolerance
 from separatrix.problem.device_rows import on_device
@@ -67,7 +68,7 @@ class SparseMultinomial:
         """Prove the gap, and which columns are zero."""
         problem, name = self.problem, self.about.fingerprint.result()
         self.proof = SparseSoftmaxGap.proved(
-            problem.X,
+            problem.once("sized", lambda: Sized(problem.X)),
             problem.codes,
             find_zeros=bool(name),  # a proof that is not handed on, as those of folds
             costs=problem.costs,

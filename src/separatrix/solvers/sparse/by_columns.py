@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from separatrix._compiled import compiled
+from separatrix._compiled import compiled, compiled_in_order
 from separatrix.solvers.sparse.threshold import shrunk
 
 __all__ = ["combined", "minimised", "scored"]
@@ -73,7 +73,7 @@ def minimised(starts, indices, values, places, bends, g, w, l1, ridge, total, sh
             used += _along_the_face(rows, model, slopes, v, curved, level, epochs - used)
 
 
-@compiled
+@compiled_in_order
 def _round(columns, model, active, v, curved, level):  # type: ignore[no-untyped-def]
     """Minimise over one weight after another; return how far the model fell."""
     starts, indices, values, places = columns
@@ -164,7 +164,7 @@ def _along_the_face(rows, model, slopes, v, curved, level, most):  # type: ignor
     return used
 
 
-@compiled
+@compiled_in_order
 def _curved_along(rows, bends, step, found):  # type: ignore[no-untyped-def]
     """Write X' D X step."""
     starts, columns, values = rows
@@ -179,7 +179,7 @@ def _curved_along(rows, bends, step, found):  # type: ignore[no-untyped-def]
                 found[columns[k]] += part * values[k]
 
 
-@compiled
+@compiled_in_order
 def _moved(rows, bends, step, moved):  # type: ignore[no-untyped-def]
     """Write D X step; return step' X' D X step."""
     starts, columns, values = rows
@@ -212,7 +212,7 @@ def _by_rows(starts, indices, values, places, n):  # type: ignore[no-untyped-def
     return begins, columns, entries
 
 
-@compiled
+@compiled_in_order
 def combined(starts, indices, values, places, shares):  # type: ignore[no-untyped-def]
     """Return sum_i s_i x_ij for the columns j at these places."""
     found = np.zeros(places.shape[0])

@@ -15,7 +15,6 @@ from typing import NamedTuple
 import numpy as np
 
 from separatrix.problem.sparse_softmax import SparseSoftmaxProblem
-from separatrix.solvers.running.drive import relative_gap
 from separatrix.solvers.sparse import group_quadratic
 from separatrix.solvers.sparse.class_by_columns import minimised
 from separatrix.solvers.sparse.class_point import (
@@ -26,15 +25,13 @@ from separatrix.solvers.sparse.class_point import (
     pulls_of,
 )
 from separatrix.solvers.sparse.columns import WorkingSet
+from separatrix.solvers.sparse.course import steps
 
 __all__ = ["work"]
 
-_NEWTON_STEPS, _HALVINGS, _ARMIJO = 20, 30, 1e-4
+_HALVINGS, _ARMIJO = 30, 1e-4
 _MOST_UNKNOWN, _MOST_WORK = 600, 1e9
 _TRUSTED = 1e-12
-# Of the promised fall: below the first the curvatures get a floor, above the second less of one.
-_POOR, _GOOD, _FIRST_FLOOR, _LEAST_FLOOR = 0.1, 0.3, 1e-3, 1e-6
-_SLOW, _ON_THE_WAY = 3, 0.1
 _LOOSE, _LEAST, _LITTLE = 0.05, 1e-4, 0.01
 
 
@@ -57,32 +54,13 @@ def work(state: SparseClassState, places: np.ndarray, problem: SparseSoftmaxProb
     at = memory.columns.numbers[places]
     on_the_way, problem = problem.l1 > state.problem.l1, problem.of_columns(places)
     part = memory.columns.working_set(places)
-    enough = max(0.1 * max(state.primal - state.dual, 0.0), 0.2 * state.tol * state.primal)
-    cost = part.entries / max(memory.columns.entries, 1.0)
-    passes, last, slow = 0.0, np.inf, 0
-    off = 1.0 if on_the_way else relative_gap(state.primal, state.dual)
-    for _ in range(_NEWTON_STEPS):
-        kept, used = _newton_step(state, problem, part, at, (off, _LITTLE * enough))
-        passes += cost * (2.0 + used)
-        if kept < _POOR and memory.floor < 1.0:
-            memory.floor = min(1.0, max(_FIRST_FLOOR, 10.0 * memory.floor))
-            if not kept:
-                continue
-        elif not kept:
-            break
-        elif kept >= _GOOD:
-            memory.floor = max(_LEAST_FLOOR, 0.1 * memory.floor)
-        gap, value = _gap_of(state, problem, part, at)
-        off = relative_gap(value, value - gap)
-        if on_the_way:
-            enough = _ON_THE_WAY * value
-        if gap <= enough or state.passes + passes >= memory.max_passes:
-            break
-        slow = slow + 1 if gap > 0.9 * last else 0
-        last = min(gap, last)
-        if slow == _SLOW:
-            break
-    state.passes += passes
+    (n, m), K = part.shape, problem.n_classes
+    by_matrix = m * K <= _MOST_UNKNOWN and n * float(m * K) ** 2 <= _MOST_WORK
+
+    def step(off: float, enough: float) -> tuple[float, float]:
+        return _newton_step(state, problem, part, at, by_matrix, (off, _LITTLE * enough))
+
+    steps(state, part, step, lambda: _gap_of(state, problem, part, at), on_the_way, by_matrix)
 
 
 def _gap_of(
@@ -100,6 +78,7 @@ def _newton_step(
     problem: SparseSoftmaxProblem,
     part: WorkingSet,
     at: np.ndarray,
+    by_matrix: bool,
     precision: tuple[float, float],
 ) -> tuple[float, float]:
     """Minimise Newton's model and step there; return the share of the promise kept, the passes."""
@@ -110,9 +89,7 @@ def _newton_step(
         lacking = np.zeros_like(lacking)
     even = state.memory.floor
     p = (1.0 - even) * point.p + even / problem.n_classes
-    n, m = part.shape
-    unknown = m * problem.n_classes
-    if unknown <= _MOST_UNKNOWN and n * float(unknown) ** 2 <= _MOST_WORK:
+    if by_matrix:
         found = _by_matrix(problem, part, p, (slopes, lacking), W)
     else:
         off, little = precision

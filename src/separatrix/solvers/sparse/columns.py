@@ -25,7 +25,7 @@ class Columns:
     """The columns that may be nonzero: `numbers` name them among all columns of X."""
 
     def __init__(self, rows: Any) -> None:
-        X = rows.X
+        X, self._once = rows.X, rows.once
         self._X: Any = rows.once("columns", lambda: _by_columns(X))
         self._rows: Any = X if sp.issparse(X) and X.dtype == np.float64 else None
         self.numbers = np.arange(X.shape[1])
@@ -43,6 +43,16 @@ class Columns:
 
     def spreads(self, costs: np.ndarray, has_bias: bool) -> np.ndarray:
         """Return the length of every column, weighted by the costs; about its mean, with a bias."""
+        largest = float(costs.max(initial=0.0))
+        if not 0.0 < largest < np.inf:
+            return self._spreads(costs, has_bias)
+        # The same for all values of C, but for the rounding of the costs.
+        unit = (costs / largest).astype(np.float32)
+        name = "spreads", has_bias, unit.tobytes()
+        found = self._once(name, lambda: self._spreads(unit.astype(np.float64), has_bias))
+        return np.asarray(np.sqrt(largest) * found)
+
+    def _spreads(self, costs: np.ndarray, has_bias: bool) -> np.ndarray:
         X = self._X
         if sp.issparse(X):
             squares, sums = _moments(X.indptr, X.indices, X.data, costs)
@@ -138,26 +148,29 @@ class WorkingSet:
             return np.asarray(self._block)
         return np.asarray(self.by_rows.toarray())
 
-    def curvature(self, bends: np.ndarray, has_bias: bool) -> tuple[np.ndarray, np.ndarray]:
-        """Return X' D X, D the curvatures, the bias eliminated from it; and the mean of columns."""
-        total = float(bends.sum())
-        mean = np.zeros(self.shape[1])
-        if has_bias and total > 0.0:
-            mean = self.combination(bends) / total
+    def curvature(
+        self, bends: np.ndarray, shares: np.ndarray, has_bias: bool
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return X' D X, D the curvatures, the bias eliminated; the mean of columns, and X' s."""
+        total, m = float(bends.sum()), self.shape[1]
+        centred = has_bias and total > 0.0
         if self._columns is None:
+            mean = self.combination(bends) / total if centred else np.zeros(m)
             # Centred before it is squared: raw columns far from zero keep their digits.
             half = (self._block - mean) * np.sqrt(bends)[:, None]
-            return half.T @ half, mean
-        matrix = np.zeros((len(mean), len(mean)))
+            return half.T @ half, mean, self.combination(shares)
+        matrix, sums = np.zeros((m, m)), np.zeros((2, m))
         if self.all_rows is not None:
             rows, place = self.all_rows, np.full(self.all_rows.shape[1], -1, dtype=np.int32)
-            place[self._columns[3]] = np.arange(len(mean))
-            _add_pairs_at(rows.indptr, rows.indices, rows.data, place, bends, matrix)
+            place[self._columns[3]] = np.arange(m)
+            arrays = rows.indptr, rows.indices, rows.data
+            _add_pairs_at(*arrays, place, bends, shares, matrix, sums)
         else:
             rows = self.by_rows
-            _add_pairs(rows.indptr, rows.indices, rows.data, bends, matrix)
+            _add_pairs(rows.indptr, rows.indices, rows.data, bends, shares, matrix, sums)
         matrix += np.triu(matrix, 1).T
-        return matrix - total * np.outer(mean, mean), mean
+        mean = sums[0] / total if centred else np.zeros(m)
+        return matrix - total * np.outer(mean, mean), mean, sums[1]
 
 
 @compiled
@@ -190,21 +203,26 @@ def _moments(starts, indices, values, costs):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _add_pairs(starts, indices, values, bends, matrix):  # type: ignore[no-untyped-def]
-    """Add the products of all pairs of entries of a row, times its curvature; indices ascend."""
+def _add_pairs(starts, indices, values, bends, shares, matrix, sums):  # type: ignore[no-untyped-def]
+    """Add the products of all pairs of entries of a row, times its curvature; indices ascend.
+
+    Sums of entries are added too, times the curvature and times the share of their row.
+    """
     for i in range(bends.shape[0]):
         bend = bends[i]
         if bend > 0.0:
             for k in range(starts[i], starts[i + 1]):
                 part = bend * values[k]
+                sums[0, indices[k]] += part
+                sums[1, indices[k]] += shares[i] * values[k]
                 row = matrix[indices[k]]
                 for other in range(k, starts[i + 1]):
                     row[indices[other]] += part * values[other]
 
 
 @compiled
-def _add_pairs_at(starts, indices, values, place, bends, matrix):  # type: ignore[no-untyped-def]
-    """Add such products of the columns that have a place in the matrix, -1 for none."""
+def _add_pairs_at(starts, indices, values, place, bends, shares, matrix, sums):  # type: ignore[no-untyped-def]
+    """Add the same of the columns that have a place in the matrix, -1 for none."""
     here, parts = np.empty(matrix.shape[0], dtype=np.int32), np.empty(matrix.shape[0])
     for i in range(bends.shape[0]):
         bend = bends[i]
@@ -217,6 +235,8 @@ def _add_pairs_at(starts, indices, values, place, bends, matrix):  # type: ignor
                     m += 1
             for a in range(m):
                 part = bend * parts[a]
+                sums[0, here[a]] += part
+                sums[1, here[a]] += shares[i] * parts[a]
                 row = matrix[here[a]]
                 for b in range(a, m):
                     row[here[b]] += part * parts[b]

@@ -1,7 +1,8 @@
 """The course of a run on working sets: when it ends, its next penalty, its next columns.
 
 One update takes Newton steps on a working set, and then looks at all columns again. Both solvers
-of sparse weights, that of one hyperplane and that of all classes, share it.
+of sparse weights, that of one hyperplane and that of all classes, share it, and when the Newton
+steps end.
 """
 
 from __future__ import annotations
@@ -12,16 +13,25 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.solvers.running.drive import Status
+from separatrix.solvers.running.drive import Status, relative_gap
 from separatrix.solvers.running.threads import one_thread
 
-__all__ = ["FIRST_SET", "advanced", "chosen"]
+__all__ = ["FIRST_SET", "LEAST_FLOOR", "advanced", "chosen", "steps"]
 
 FIRST_SET = 20
 _STALLS, _NEARER, _MARKEDLY = 6, 0.95, 0.01
 _FAR_OFF = 5.0  # times the penalty
 _NARROW = 128  # columns
 _WIDER = 3  # than the nonzero weights: the most that a working set grows
+
+_NEWTON_STEPS = 20
+# Of the promised fall: below the first the curvatures get a floor, above the second less of one.
+_POOR, _GOOD, _FIRST_FLOOR = 0.1, 0.3, 1e-3
+LEAST_FLOOR = 1e-6  # of the curvature of a row, as a share of its largest
+# A model that is exact keeps half of the fall that it promises to first order.
+_HALF, _EXACTLY = 0.5, 0.02
+_SLOW = 3
+_ON_THE_WAY = 0.1  # of the objective
 
 Work = Callable[[Any, Any], None]
 Look = Callable[[Any], None]
@@ -103,3 +113,48 @@ def chosen(
     if groups is not None:  # whole groups
         return np.flatnonzero(np.isin(groups, groups[found]))
     return np.sort(found)
+
+
+def steps(
+    state: Any,
+    part: Any,
+    step: Callable[[float, float], tuple[float, float]],
+    gap_of: Callable[[], tuple[float, float]],
+    on_the_way: bool,
+    is_exact: bool,
+) -> None:
+    """Take Newton steps on a working set, until its own gap is small beside that of all columns.
+
+    `step` takes the relative gap so far and the gap that is enough. It returns the share of the
+    promised fall that was kept, and the passes made. `gap_of` returns the gap of the working set
+    and its objective. `is_exact`: the model itself is minimised exactly.
+    """
+    memory = state.memory
+    enough = max(0.1 * max(state.primal - state.dual, 0.0), 0.2 * state.tol * state.primal)
+    cost = part.entries / max(memory.columns.entries, 1.0)
+    passes, last, slow = 0.0, np.inf, 0
+    off = 1.0 if on_the_way else relative_gap(state.primal, state.dual)
+    for _ in range(_NEWTON_STEPS):
+        kept, used = step(off, enough)
+        passes += cost * (2.0 + used)
+        if kept < _POOR and memory.floor < 1.0:
+            memory.floor = min(1.0, max(_FIRST_FLOOR, 10.0 * memory.floor))
+            if not kept:
+                continue
+        elif not kept:
+            break
+        elif kept >= _GOOD:
+            memory.floor = max(LEAST_FLOOR, 0.1 * memory.floor)
+        if is_exact and abs(kept - _HALF) <= _EXACTLY:
+            break  # the minimum is found, and a look at all columns tells how well
+        gap, value = gap_of()
+        off = relative_gap(value, value - gap)
+        if on_the_way:
+            enough = _ON_THE_WAY * value
+        if gap <= enough or state.passes + passes >= memory.max_passes:
+            break
+        slow = slow + 1 if gap > 0.9 * last else 0
+        last = min(gap, last)
+        if slow == _SLOW:
+            break
+    state.passes += passes

@@ -10,12 +10,11 @@ import numpy as np
 
 from separatrix.problem.losses import LOGISTIC
 from separatrix.problem.sparse_penalty import SparseProblem
-from separatrix.solvers.running.drive import relative_gap
 from separatrix.solvers.sparse import group_quadratic, quadratic
 from separatrix.solvers.sparse.by_columns import minimised
 from separatrix.solvers.sparse.columns import WorkingSet
+from separatrix.solvers.sparse.course import steps
 from separatrix.solvers.sparse.point import (
-    LEAST_FLOOR,
     SparseState,
     balanced_shares,
     differentiate,
@@ -25,7 +24,6 @@ from separatrix.solvers.sparse.point import (
 
 __all__ = ["work"]
 
-_NEWTON_STEPS = 20
 _HALVINGS = 30
 _ARMIJO = 1e-4
 LARGEST_MATRIX = 1500
@@ -33,10 +31,6 @@ _MATRIX = 30.0  # passes over the columns that a matrix may cost
 _LOOSE, _LEAST, _FAR, _NEAR = 0.05, 1e-5, 0.1, 0.003
 _FEW_EPOCHS, _SOME_EPOCHS, _EPOCHS = 15, 60, 300
 _TRUSTED = 1e-12
-# Of the promised fall: below the first the curvatures get a floor, above the second less of one.
-_POOR, _GOOD, _FIRST_FLOOR = 0.1, 0.3, 1e-3
-_SLOW = 3
-_ON_THE_WAY = 0.1  # of the objective
 
 
 def work(state: SparseState, places: np.ndarray, problem: SparseProblem) -> None:
@@ -50,35 +44,13 @@ def work(state: SparseState, places: np.ndarray, problem: SparseProblem) -> None
     at = 1 + memory.columns.numbers[places]
     on_the_way, problem = problem.l1 > state.problem.l1, problem.of_columns(places)
     part = memory.columns.working_set(places)
-    outer = max(state.primal - state.dual, 0.0)
-    enough = max(0.1 * outer, 0.2 * state.tol * state.primal)
-    cost = part.entries / max(memory.columns.entries, 1.0)
     by_matrix = len(places) <= LARGEST_MATRIX and part.matrix_cost <= _MATRIX
     by_matrix |= problem.groups is not None
-    passes, last, slow = 0.0, np.inf, 0
-    off = 1.0 if on_the_way else relative_gap(state.primal, state.dual)
-    for _ in range(_NEWTON_STEPS):
-        kept, epochs = _newton_step(state, problem, part, at, by_matrix, _precision(off))
-        passes += cost * (2.0 + epochs)
-        if kept < _POOR and memory.floor < 1.0:
-            memory.floor = min(1.0, max(_FIRST_FLOOR, 10.0 * memory.floor))
-            if not kept:
-                continue
-        elif not kept:
-            break
-        elif kept >= _GOOD:
-            memory.floor = max(LEAST_FLOOR, 0.1 * memory.floor)
-        gap, value = _gap_of(state, problem, part, at)
-        off = relative_gap(value, value - gap)
-        if on_the_way:
-            enough = _ON_THE_WAY * value
-        if gap <= enough or state.passes + passes >= memory.max_passes:
-            break
-        slow = slow + 1 if gap > 0.9 * last else 0
-        last = min(gap, last)
-        if slow == _SLOW:
-            break
-    state.passes += passes
+
+    def step(off: float, _: float) -> tuple[float, float]:
+        return _newton_step(state, problem, part, at, by_matrix, _precision(off))
+
+    steps(state, part, step, lambda: _gap_of(state, problem, part, at), on_the_way, by_matrix)
 
 
 def _precision(off: float) -> tuple[float, int]:
@@ -120,16 +92,18 @@ def _newton_step(
     total = float(bends.sum())
     lacking = (point.minus - point.plus) if has_bias else 0.0  # the slope in b
     lift = -lacking / total if has_bias and total > 0.0 else 0.0
-    raw = -part.combination(point.shares)
-    slopes, epochs = raw.copy(), 3.0
+    epochs = 3.0
     if by_matrix:
-        H, mean = part.curvature(bends, has_bias)
-        slopes -= mean * lacking
+        H, mean, raw = part.curvature(bends, point.shares, has_bias)
+        raw = -raw
+        slopes = raw - mean * lacking
         if problem.groups is None:
             v = quadratic.by_matrix(H, slopes, w, penalties, 1e-4)
         else:
             v = group_quadratic.by_matrix(H, slopes, w, problem.groups, penalties, 1e-6)
     else:
+        raw = -part.combination(point.shares)
+        slopes = raw.copy()
         if has_bias and total > 0.0:
             slopes -= part.combination(bends) * (lacking / total)
         v, epochs = minimised(

@@ -11,13 +11,13 @@ from separatrix.problem.sparse_penalty import SparseProblem
 from separatrix.solvers.linear.contract import MachineState
 from separatrix.solvers.linear.row_terms import best_step, derivatives, gain_of, scale_shares
 from separatrix.solvers.sparse.columns import Columns
+from separatrix.solvers.sparse.course import LEAST_FLOOR
 
 __all__ = [
-    "LEAST_FLOOR", "Memory", "Point", "SparseState", "balanced_shares", "centre_bias",
+    "Memory", "Point", "SparseState", "balanced_shares", "centre_bias",
     "differentiate", "dual_of", "penalty_of", "radius",
 ]  # fmt: skip
 
-LEAST_FLOOR = 1e-6  # of the curvature of a row, as a share of its largest
 _ENOUGH_BIAS, _OF_THE_TOLERANCE = 1e-13, 1e-4  # of all dual variables together
 
 

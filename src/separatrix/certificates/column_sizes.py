@@ -1,0 +1,185 @@
+"""Data with the sizes of their columns, found once for all points that are proved of the same data.
+
+    largest     max_i |x_ij|
+    sums        sum_i |x_ij|
+    lengths     sum_i s_i x_ij^2, about the weighted mean where there is a bias
+
+The first two bound the rounding of every sum over rows or columns: no second pass is needed. The
+lengths for other weights of rows are bounded by those found first, times the largest quotient.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from separatrix._sparse import sparse as sp
+from separatrix.certificates.enclosed_sums import blocks, dot_error, products, with_data
+from separatrix.certificates.enclosure import LEAST_NORMAL, Enclosure, above, safely
+from separatrix.problem.device_rows import on_device
+
+_DENSE_BLOCK, _SPARSE_BLOCK = 1 << 17, 1 << 20
+_FEWER = 3  # times fewer columns are taken out of their block
+
+
+class Sized:
+    """Data, and the sizes of their columns."""
+
+    def __init__(self, X: Any) -> None:
+        self.X, self.shape = X, X.shape
+        self._lengths: dict[tuple[bool, float], tuple[np.ndarray, Enclosure]] = {}
+
+    @classmethod
+    def of(cls, X: Any) -> Sized:
+        """Return data with their sizes as they are, and others with sizes to be found."""
+        return X if isinstance(X, Sized) else cls(X)
+
+    @property
+    def is_summed_whole(self) -> bool:
+        """Whether products with the data are made in one piece, without a copy."""
+        return not on_device(self.X) and bool(self.X.dtype == np.float64)
+
+    @property
+    def entries(self) -> int:
+        """How many entries are stored."""
+        return int(self.X.nnz) if sp.issparse(self.X) else self.shape[0] * self.shape[1]
+
+    def blocks(self) -> Iterator[tuple[slice, Any]]:
+        """Yield the rows in float64, some at a time."""
+        return blocks(self.X, _SPARSE_BLOCK if sp.issparse(self.X) else _DENSE_BLOCK)
+
+    @cached_property
+    def longest_row(self) -> float:
+        """The most entries of a row."""
+        if sp.issparse(self.X):
+            return float(np.diff(self.X.indptr).max(initial=0))
+        return float(self.shape[1])
+
+    @cached_property
+    def has_ones_alone(self) -> bool:
+        """Whether all entries that are stored are 1."""
+        return sp.issparse(self.X) and bool((self.X.data == 1.0).all())
+
+    @property
+    def largest(self) -> np.ndarray:
+        """The largest size of an entry, in every column."""
+        return self._sizes[0]
+
+    @property
+    def sums(self) -> np.ndarray:
+        """Not below the sum of the sizes of entries, in every column."""
+        return self._sizes[1]
+
+    @cached_property
+    def _sizes(self) -> tuple[np.ndarray, np.ndarray]:
+        d = self.shape[1]
+        largest, sums = np.zeros(d), np.zeros(d)
+        with np.errstate(over="ignore"):
+            for _, block in self.blocks():
+                if sp.issparse(block):
+                    sizes = abs(block.data)
+                    np.maximum.at(largest, block.indices, sizes)
+                    sums += np.bincount(block.indices, sizes, minlength=d)
+                else:
+                    sizes = abs(block)
+                    np.maximum(largest, sizes.max(axis=0, initial=0.0), out=largest)
+                    sums += sizes.sum(axis=0)
+        return largest, np.asarray(safely(sums))
+
+    def lengths(self, weights: np.ndarray, has_bias: bool, wide: float) -> Enclosure:
+        """Enclose from above the lengths of columns, by those for the weights that came first."""
+        key = (has_bias, wide)
+        if key not in self._lengths:
+            found = column_lengths(self, weights, has_bias, wide)
+            self._lengths[key] = np.array(weights), found
+        first, found = self._lengths[key]
+        if (weights == first).all():
+            return found
+        with np.errstate(all="ignore"):
+            times = above(np.where(weights > 0.0, weights / first, 0.0)).max(initial=0.0)
+        return Enclosure.exact(found.high) * float(times)
+
+
+def out_of_reach(
+    data: Sized,
+    gap: Enclosure,
+    room: np.ndarray,
+    most: np.ndarray,
+    weights: Callable[[], np.ndarray] | None,
+    groups: tuple[int, ...],
+    has_bias: bool,
+    wide: float,
+) -> np.ndarray:
+    """Return for which columns sqrt(gap N_j) is below their room, N_j the lengths or group means.
+
+    `weights` makes the weights of rows, none above `most`: only columns that need it are weighted
+    so. None stands for `most`.
+    """
+    numbers = np.array(groups) if groups else None
+    found = _reach(data.lengths(most, has_bias, wide), gap, numbers) < room
+    if weights is None:
+        return found
+    # All columns of a group have the same room and the same reach.
+    left = np.flatnonzero(~found & (room > 0.0))
+    if len(left):
+        few = _FEWER * len(left) < data.shape[1] and not sp.issparse(data.X)
+        lengths = column_lengths(data, weights(), has_bias, wide, left if few else None)
+        lengths = lengths if few else lengths[left]
+        if numbers is not None:
+            numbers = np.unique(numbers[left], return_inverse=True)[1]
+        found[left] = _reach(lengths, gap, numbers) < room[left]
+    return found
+
+
+def _reach(lengths: Enclosure, gap: Enclosure, numbers: np.ndarray | None) -> np.ndarray:
+    lengths = lengths if numbers is None else group_means(lengths, numbers)
+    return np.asarray((Enclosure.exact(lengths.high) * gap.high).root().high)
+
+
+def group_means(values: Enclosure, numbers: np.ndarray) -> Enclosure:
+    """Enclose the mean over the group of every column, of numbers that are not below zero."""
+    counts = np.bincount(numbers)
+    starts = np.append(0, np.cumsum(counts))
+    members = np.argsort(numbers, kind="stable")
+    table = sp.csr_array((np.ones(len(numbers)), members, starts))
+    low, high = products(table, values.low).low, products(table, values.high).high
+    return (Enclosure(low, high).at_least(0.0) / counts.astype(np.float64))[numbers]
+
+
+def column_lengths(
+    data: Sized, weights: np.ndarray, has_bias: bool, wide: float, places: np.ndarray | None = None
+) -> Enclosure:
+    """Enclose from above sum_i s_i x_ij^2, about the weighted mean where b is free.
+
+    `places` are the columns that are meant, or None for all.
+    """
+    squares = sums = np.zeros(data.shape[1] if places is None else len(places))
+    with np.errstate(all="ignore"):
+        for rows, block in data.blocks():
+            block = block if places is None else block[:, places]
+            squared = block if data.has_ones_alone else _squares(block)
+            added = squared.T @ weights[rows]
+            squares = squares + added
+            if has_bias:
+                sums = sums + (added if squared is block else block.T @ weights[rows])
+        # One more product than in a sum, of which the square may have vanished.
+        terms, largest = float(len(weights)) + 1.0, float(weights.max(initial=0.0))
+        error = dot_error(terms, squares) + safely(terms * LEAST_NORMAL * largest)
+        found = Enclosure.around(squares, wide * error)
+        most = Enclosure(np.zeros(len(squares)), found.high)
+        if not has_bias:
+            return most
+        sizes = data.sums if places is None else data.sums[places]
+        around_zero = Enclosure.around(sums, wide * dot_error(terms, safely(sizes * largest)))
+        total = Enclosure.exact(weights).sum()
+        centred = (found - around_zero.square() / total).high
+        high = np.where(centred < most.high, np.maximum(centred, 0.0), most.high)
+        return Enclosure(most.low, high)
+
+
+def _squares(block: Any) -> Any:
+    """Return the squares of all entries."""
+    return with_data(block, block.data * block.data) if sp.issparse(block) else block * block

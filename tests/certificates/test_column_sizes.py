@@ -3,6 +3,7 @@
 from fractions import Fraction
 
 import numpy as np
+import scipy.sparse as sp
 from tests.amounts import cases
 from tests.problems import as_sparse
 
@@ -76,3 +77,14 @@ def test_a_path_proves_what_every_value_proves_alone():
             assert alone.gap == proof.gap
             assert proof.check(data, y)
         assert sum(len(proof.zeros) for proof in path.certificates_) > 500
+
+
+def test_an_entry_in_parts_is_not_summed_at_once():
+    """The largest part says nothing of the entry; and SciPy's flag may be wrong."""
+    once = sp.csr_array(np.array([[1.0, 0.0, 2.0], [0.0, 0.0, 0.0], [0.0, 3.0, 4.0]]))
+    parts = sp.csr_array((np.ones(3), np.array([0, 0, 1]), np.array([0, 2, 3])), shape=(2, 2))
+    parts.has_canonical_format = True
+    assert Sized(once).is_summed_whole
+    assert Sized(sp.csr_array((3, 2))).is_summed_whole
+    assert not Sized(parts).is_summed_whole
+    assert not Sized(sp.csc_array(once)).is_summed_whole

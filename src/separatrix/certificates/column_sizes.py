@@ -40,7 +40,23 @@ class Sized:
     @property
     def is_summed_whole(self) -> bool:
         """Whether products with the data are made in one piece, without a copy."""
-        return not on_device(self.X) and bool(self.X.dtype == np.float64)
+        on_host = not on_device(self.X) and bool(self.X.dtype == np.float64)
+        return on_host and self._has_each_place_once
+
+    @cached_property
+    def _has_each_place_once(self) -> bool:
+        """Whether no entry of a sparse row is stored in parts: `largest` would be that of a part.
+
+        The flag of SciPy is not trusted: anybody can set it.
+        """
+        if not sp.issparse(self.X):
+            return True
+        if self.X.format != "csr":
+            return False
+        rises = np.diff(self.X.indices) > 0
+        ends = self.X.indptr[1:-1]
+        rises[ends[(ends > 0) & (ends < len(self.X.indices))] - 1] = True  # from row to row
+        return bool(rises.all())
 
     @property
     def entries(self) -> int:

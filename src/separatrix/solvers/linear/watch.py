@@ -17,6 +17,7 @@ import math
 __all__ = ["Watch"]
 
 _FIRST, _LEAST, _STEP = 2.0, 4.0, 1.25
+_BLIND = 8.0  # passes within which the gap is measured first: until then nothing is known of it
 _KEEP = 0.6  # of the price, that passes still needed may cost
 _PATIENCE = 300.0  # passes, where the price of the other solver is not known
 
@@ -38,7 +39,7 @@ class Watch:
             return False  # so many passes should have done
         self.looks.append((passes, gap))
         self.next = passes * _STEP
-        if passes < max(_LEAST, self.trial * self.price):
+        if passes < max(_BLIND if gap >= 1.0 else _LEAST, self.trial * self.price):
             return True
         before, larger = next(look for look in reversed(self.looks) if look[0] <= passes / 1.9)
         if not 0.0 < gap < larger:

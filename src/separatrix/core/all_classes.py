@@ -63,9 +63,10 @@ class _AllClasses:
     def _run(self, method: Any, state: Any, aim: float) -> Status:
         state.tol = aim
         status = self.effort.go_on(method, state, NO_LIMIT, self.report, slice_size=1)
-        if self.is_small and status is Status.OPTIMAL and aim > self.small_tol:
+        all_digits = max(self.small_tol, self.effort.least_gap)
+        if self.is_small and status is Status.OPTIMAL and aim > all_digits:
             # Where exactness costs next to nothing, weight 2 and two copies agree to all digits.
-            state.tol = self.small_tol
+            state.tol = all_digits
             self.effort.go_on(method, state, self.more_updates, self.report, slice_size=1)
         return status
 

@@ -59,6 +59,7 @@ class Effort:
     workers: int = 1
     cache_bytes: int = 0  # for values of a kernel
     pool: ThreadPoolExecutor | None = None
+    least_gap: float = 0.0  # where exactness costs next to nothing, no smaller one is looked for
 
     @property
     def seconds(self) -> float:

@@ -51,7 +51,6 @@ LOSSES = ("squared_hinge", "hinge", "logistic")
 _SAMPLE, _LEAST_SAMPLE = 20_000, 2_000  # rows that compare features
 _WORK = 4e9  # products of one matrix of normal equations, of all models: above, fewer rows compare
 _TOL = 1e-3  # of the machines of the folds: their errors alone count
-_LEAST_GAP = 1e-9  # the same of small ones, of many classes
 _TEXT_GRID = (0.1, 1.0, 10.0, 100.0)
 _GRID = (0.01, 0.1, 1.0, 10.0, 100.0)
 _BEYOND = (1e3, 1e4, 1e5, 1e6)  # of columns as read
@@ -461,9 +460,7 @@ class _FoldRows:
             "folds": folds,
             "loss": candidate.loss,
             "l1_ratio": candidate.l1_ratio,
-            "effort": Effort(
-                _TOL, deadline=search.deadline, seed=search.seed, least_gap=_LEAST_GAP
-            ),
+            "effort": Effort(_TOL, deadline=search.deadline, seed=search.seed, for_errors=True),
             "class_weight": search.class_weight,
             "measure": search.measure,
         }

@@ -26,7 +26,7 @@ from separatrix.solvers.running.threads import one_thread
 __all__ = ["SHARES", "errors_on_parts", "part_of"]
 
 SHARES = (0.25, 0.5, 0.75)
-_TOL, _LEAST_GAP = 1e-3, 1e-9  # the errors alone count
+_TOL = 1e-3  # the errors alone count
 
 
 def errors_on_parts(
@@ -65,7 +65,7 @@ def errors_on_parts(
             ),
             "loss": loss,
             "l1_ratio": l1_ratio,
-            "effort": Effort(_TOL, seed=seed, least_gap=_LEAST_GAP),
+            "effort": Effort(_TOL, seed=seed, for_errors=True),
             "class_weight": class_weight,
             "measure": measure,
         }

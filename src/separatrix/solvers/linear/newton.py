@@ -121,7 +121,7 @@ def solved_direction(
     right = np.empty(size)
     right[0], right[1:] = in_bias, (in_w - centre * in_bias) / spread
     if constant.any():
-        # Known without summing the rows, whose rounding a column of 1e13 would make the larger part.
+        # Known without summing the rows, whose rounding would be the larger part at 1e13.
         right[1:][constant] = penalties.ridge * w[1:][constant] / spread[constant]
     np.einsum("ii->i", matrix)[1:] += penalties.ridge / spread**2
     if penalties.intercept and penalties.bias > 0.0:

@@ -16,6 +16,7 @@ from separatrix.data.encodings.column_features import (
     FeatureEncoding,
     learn_columns,
 )
+from separatrix.data.encodings.encoding import fit_encoding
 from separatrix.data.raw_rows import RawRows
 from separatrix.data.row_blocks import row_blocks
 from separatrix.data.table import encoding_from_dict, read_as
@@ -164,3 +165,23 @@ def test_products_too_large_are_refused():
     columns = learn_columns(np.array([[1.0, 2.0], [2.0, 5.0], [4.0, 3.0]]), "products")
     with pytest.raises(sx.DataError, match="row 1: the product of columns 0 and 0 is too large"):
         columns.apply(np.array([[1.0, 2.0], [1e200, 2.0]]))
+
+
+def test_the_encoding_of_plain_numbers_is_learned_when_it_is_asked_for(tmp_path, monkeypatch):
+    path = tmp_path / "rows.csv"
+    path.write_text("a,b,class\n" + "".join(f"{i},{i * i % 7},c{i % 2}\n" for i in range(12)))
+    table, rows = sx.read(path, target="class"), np.arange(5)
+    codes = np.arange(12) % 2
+    asked = []
+
+    def fitted(*given):
+        asked.append(len(given[0][0]))
+        return fit_encoding(*given)
+
+    monkeypatch.setattr("separatrix.data.raw_rows.fit_encoding", fitted)
+    learned = RawRows(table).learn("standard", rows, codes)
+    assert not asked
+    assert [code.median for code in learned.encoding.inner.codes] == [2.0, 2.0]  # of these rows
+    assert asked == [5]
+    columns, _ = table.raw
+    assert_array_equal(learned.encoding.inner.apply(columns, 12)[0], table.X)

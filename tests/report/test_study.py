@@ -271,6 +271,23 @@ def test_facts_that_are_not_finite_come_back(tmp_path):
     assert Journal(tmp_path, "key").before == 1
 
 
+def test_quick_folds_wait_in_memory_until_they_are_worth_writing(tmp_path):
+    journal = Journal(tmp_path, "key")
+    facts = {"C": 0.1, "seconds": 0.03}
+    for fold in range(66):
+        journal.put(("0x1", fold), facts, {"weights": np.full((1, 2), fold)})
+    assert (journal.kept, Journal(tmp_path, "key").before) == (66, 0)
+    again, arrays = journal.get(("0x1", 7))
+    assert (again, arrays["weights"].tolist()) == (facts, [[7.0, 7.0]])
+    journal.put(("0x1", 66), facts, {"weights": np.ones((1, 2))})  # two seconds together
+    assert (journal.kept, Journal(tmp_path, "key").before) == (67, 67)
+    journal.put(("0x1", 67), facts, {"weights": np.ones((1, 2))})
+    journal.settle()
+    assert Journal(tmp_path, "key").before == 68
+    again, arrays = Journal(tmp_path, "key").get(("0x1", 7))
+    assert (again, arrays["weights"].tolist()) == (facts, [[7.0, 7.0]])
+
+
 def test_classes_with_fewer_rows_than_folds_are_noted_once(tmp_path):
     whole = two_irises()
     rows = np.append(

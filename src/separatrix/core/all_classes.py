@@ -46,6 +46,7 @@ __all__ = [
 _AIM = 0.9
 _TIGHTENINGS = 4
 _SMALL = 20_000
+_FOR_ERRORS = 1e-9  # the gap at which no prediction changes any more
 _SINGLE_TOL = 1e-6  # single precision reaches no less
 
 
@@ -63,9 +64,10 @@ class _AllClasses:
     def _run(self, method: Any, state: Any, aim: float) -> Status:
         state.tol = aim
         status = self.effort.go_on(method, state, NO_LIMIT, self.report, slice_size=1)
-        if self.is_small and status is Status.OPTIMAL and aim > self.small_tol:
+        all_digits = max(self.small_tol, _FOR_ERRORS) if self.effort.for_errors else self.small_tol
+        if self.is_small and status is Status.OPTIMAL and aim > all_digits:
             # Where exactness costs next to nothing, weight 2 and two copies agree to all digits.
-            state.tol = self.small_tol
+            state.tol = all_digits
             self.effort.go_on(method, state, self.more_updates, self.report, slice_size=1)
         return status
 
@@ -154,6 +156,7 @@ class Multinomial(_AllClasses):
             max_passes=self.effort.max_passes - self.passes,
             pool=self.effort.pool,
             precise=self.precise,
+            at_once=self.effort.for_errors,
         )
         status = self._run(multinomial, self.state, self.aim)
         self.updates, self.passes = (

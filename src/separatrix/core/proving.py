@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -59,6 +59,7 @@ class Effort:
     workers: int = 1
     cache_bytes: int = 0  # for values of a kernel
     pool: ThreadPoolExecutor | None = None
+    for_errors: bool = False  # only predictions count: small problems need not all digits
 
     @property
     def seconds(self) -> float:
@@ -70,20 +71,28 @@ class Effort:
         return go_on(method, state, updates, self.seconds, report, slice_size=slice_size)
 
 
+class Name(NamedTuple):
+    """A fingerprint that is made."""
+
+    value: str
+
+    def result(self) -> str:
+        """Return it."""
+        return self.value
+
+
 @dataclass(frozen=True)
 class About:
     """What a certificate says of the data besides the numbers: their fingerprint and classes."""
 
-    fingerprint: Future[str] | LaterName
+    fingerprint: Future[str] | LaterName | Name
     classes: tuple[str, ...]
     positive: int = 1
 
     @classmethod
     def known(cls, name: str, classes: Any, positive: int = 1) -> About:
         """Take a fingerprint that is made; "" for a proof that is not handed on."""
-        fingerprint: Future[str] = Future()
-        fingerprint.set_result(name)
-        return cls(fingerprint, tuple(str(name) for name in classes), positive)
+        return cls(Name(name), tuple(str(name) for name in classes), positive)
 
 
 @dataclass(frozen=True, eq=False)

@@ -119,14 +119,14 @@ class RawRows:
             )
         if self.has_texts:
             return self._texts(rows) if features == AS_READ else self._learn(features, rows, codes)
-        inner, X = self._encoded(rows)
-        columns = learn_columns(X[rows], features, getattr(inner, "words", None))
+        inner, words, X = self._encoded(rows)
+        columns = learn_columns(X[rows], features, words)
         # Arrays have names of their own, which no encoding keeps.
         given = self.table.feature_names if self.table.encoding is None else None
         if columns is None:
-            return Learned(X, lambda: inner, given)
+            return Learned(X, inner, given)
         names = None if given is None else columns.names(given)
-        return Learned(columns.apply(X), lambda: FeatureEncoding(inner, columns), names)
+        return Learned(columns.apply(X), lambda: FeatureEncoding(inner(), columns), names)
 
     # ---- texts
 
@@ -174,21 +174,32 @@ class RawRows:
 
     # ---- tables
 
-    def _encoded(self, rows: NDArray[np.int64]) -> tuple[Any, Any]:
-        """Return the encoding that some rows teach, and all rows in it."""
+    def _encoded(self, rows: NDArray[np.int64]) -> tuple[Callable[[], Any], Any, Any]:
+        """Return the encoding that some rows teach, which features are words, and all rows."""
         encoding, raw = self.table.encoding, self.table.raw
         if encoding is None:
             classes = tuple(self.table.classes.tolist())
             encoding = IndexEncoding(self.table.X.shape[1], 0, "x", classes)
         if raw is None or not isinstance(encoding, TableEncoding):
-            return encoding, self.table.X
-        columns, options = raw
+            return lambda: encoding, getattr(encoding, "words", None), self.table.X
+        if self._has_numbers_alone:  # the same rows, whichever teach: only medians differ
+            return lambda: self._taught(rows), None, self.table.X
+        learned = self._taught(rows)
+        columns = raw[0]
+        return lambda: learned, learned.words, learned.apply(columns, len(columns[0]))[0]
+
+    @cached_property
+    def _has_numbers_alone(self) -> bool:
+        codes = self.table.encoding.codes
+        return all(isinstance(code, NumberCode) and not code.indicator for code in codes)
+
+    def _taught(self, rows: NDArray[np.int64]) -> TableEncoding:
+        """Return the encoding of a table that some of its rows teach."""
+        assert self.table.raw is not None, "the columns as read are kept"
+        encoding, (columns, options) = self.table.encoding, self.table.raw
         some: Any = [_SomeRows(column, rows) for column in columns]
         learned, _ = fit_encoding(some, encoding.target, encoding.classes, options)
-        learned = replace(learned, single=encoding.single)
-        if all(isinstance(code, NumberCode) and not code.indicator for code in encoding.codes):
-            return learned, self.table.X  # whichever rows teach it
-        return learned, learned.apply(columns, len(columns[0]))[0]
+        return replace(learned, single=encoding.single)
 
 
 def some_rows(table: Table, rows: NDArray[np.int64]) -> Table:

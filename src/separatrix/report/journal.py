@@ -2,9 +2,10 @@
 
 The folder of a study holds `.work` while it runs: one file for every finished step and every
 finished fold, each written aside, brought to the disk and renamed, so that it is whole or not
-there. (A fold of a few milliseconds does not wait for the disk.) The name of the files is a hash of
-the data and the settings: other settings start afresh. A file that is damaged all the same is made
-again. `.work/seals` stays: it keeps which test rows were opened.
+there. Folds of a few milliseconds wait in memory until they come to two seconds of work: most small
+studies end before. An interrupted study writes them, a killed one loses them. The name of the files
+is a hash of the data and the settings: other settings start afresh. A file that is damaged all the
+same is made again. `.work/seals` stays: it keeps which test rows were opened.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ _CELL = b"SXCELL_1"
 _STEP = b"SXSTEP_1"
 _KEY_LENGTH = 16
 _LASTING = 0.05  # seconds that a fold took
+_WORTH_WRITING = 2.0  # seconds that the folds in memory took together
 
 
 class Busy(ValueError):
@@ -57,6 +59,8 @@ class Journal:
         # Another version may round otherwise: its finished folds are not mixed with these.
         self.mine = self.work / f"{key}_{__version__}"
         self.mine.mkdir(parents=True, exist_ok=True)
+        self.waiting: dict[tuple[str, int], tuple[dict[str, Any], dict[str, np.ndarray]]] = {}
+        self.seconds = 0.0  # that they took
         self.before = self.kept  # folds that an earlier run had finished
         for place in (folder, self.mine, self.seals):
             for half in place.glob("*.part"):
@@ -74,6 +78,8 @@ class Journal:
 
     def get(self, key: tuple[str, int]) -> tuple[dict[str, Any], dict[str, np.ndarray]] | None:
         """Return a finished fold, or None."""
+        if key in self.waiting:
+            return self.waiting[key]
         found = _read(self._cell(key), _CELL)
         if found is None:
             return None
@@ -82,19 +88,38 @@ class Journal:
     def put(
         self, key: tuple[str, int], facts: dict[str, Any], arrays: dict[str, np.ndarray]
     ) -> None:
-        """Keep a finished fold; one that is made again sooner than a disk settles may be lost.
+        """Keep a finished fold: on the disk, or in memory where it is soon made again."""
+        taken = facts.get("seconds", _LASTING)
+        if taken >= _LASTING:
+            self._write(key, facts, arrays, to_disk=True)
+            return
+        self.waiting[key] = facts, arrays
+        self.seconds += taken
+        if self.seconds >= _WORTH_WRITING:
+            self.settle()
 
-        Only a power cut loses it: what is left of its file does not fit its digest.
-        """
+    def settle(self) -> None:
+        """Write the folds that are in memory; after a power cut some may not be whole."""
+        for key, (facts, arrays) in self.waiting.items():
+            self._write(key, facts, arrays, to_disk=False)
+        self.waiting, self.seconds = {}, 0.0
+
+    def _write(
+        self,
+        key: tuple[str, int],
+        facts: dict[str, Any],
+        arrays: dict[str, np.ndarray],
+        to_disk: bool,
+    ) -> None:
         self.mine.mkdir(parents=True, exist_ok=True)
         whole = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-        lasting = facts.get("seconds", _LASTING) >= _LASTING
-        write_whole(self._cell(key), seal(_CELL, _plain(facts), whole), to_disk=lasting)
+        write_whole(self._cell(key), seal(_CELL, _plain(facts), whole), to_disk=to_disk)
 
     @property
     def kept(self) -> int:
-        """How many finished folds are on the disk."""
-        return sum(path.suffix != ".part" for path in self.mine.glob("cell_*"))
+        """How many finished folds there are."""
+        written = sum(path.suffix != ".part" for path in self.mine.glob("cell_*"))
+        return written + len(self.waiting)
 
     # ---- steps
 

@@ -260,19 +260,28 @@ class Study:
         self.folder.mkdir(parents=True, exist_ok=True)
         with alone_in(self.folder):
             self.journal = Journal(self.folder, self.key)
-            seal = self._sealed()
-            self._say("verdict", 0, 1)
-            verdicts = self._verdicts()
-            machine, path = self._machine()
-            self._say("test", 0, 1)
-            result = seal.result or seal.open(
-                machine, self.model_train, self.y_train, name=self._name_of(machine),
-                rows=self.model_test, overlap=self._overlap(seal),
-            )  # fmt: skip
-            self._say("report", 0, 1)
-            facts = facts_of(self, verdicts, machine, path, result)
-            self._write(facts, verdicts, machine, path)
+            try:
+                facts = self._facts()
+            except BaseException:
+                self.journal.settle()
+                raise
             self.journal.close()
+        return facts
+
+    def _facts(self) -> f.Facts:
+        """Do the steps in order, and write what they found."""
+        seal = self._sealed()
+        self._say("verdict", 0, 1)
+        verdicts = self._verdicts()
+        machine, path = self._machine()
+        self._say("test", 0, 1)
+        result = seal.result or seal.open(
+            machine, self.model_train, self.y_train, name=self._name_of(machine),
+            rows=self.model_test, overlap=self._overlap(seal),
+        )  # fmt: skip
+        self._say("report", 0, 1)
+        facts = facts_of(self, verdicts, machine, path, result)
+        self._write(facts, verdicts, machine, path)
         return facts
 
     def _say(self, what: str, done: float, total: float) -> None:
@@ -322,12 +331,14 @@ class Study:
         found = []
         for k in numbers:
             signs = np.where(self.codes_train == k, 1, 0)
-            judged, _ = self.journal.step(f"verdict_{k}", partial(self._judge, signs, deadline))
-            found.append(Verdict.from_json(judged["verdict"]))
+            new: list[Verdict] = []  # what a file says is compared with the data again
+            judge = partial(self._judge, signs, deadline, new)
+            judged, _ = self.journal.step(f"verdict_{k}", judge)
+            found.append(new[0] if new else Verdict.from_json(judged["verdict"]))
         return found
 
     def _judge(
-        self, signs: np.ndarray, deadline: float
+        self, signs: np.ndarray, deadline: float, new: list[Verdict]
     ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         verdict = verdict_within(
             self.X_train,
@@ -335,6 +346,7 @@ class Study:
             deadline - time.monotonic(),
             problems=1 if len(self.names) == 2 else len(self.names),
         )
+        new.append(verdict)
         return {"verdict": verdict.to_json()}, {}
 
     # ---- machine

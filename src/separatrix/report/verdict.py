@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import multiprocessing
 import os
 import threading
 import time
@@ -50,6 +49,8 @@ def _judged_apart(X: Any, y: Any, seconds: float) -> str | None:
     """Judge in a process of its own; None if the time was over first."""
     if seconds <= 0.0:
         return None
+    import multiprocessing  # slow to load, and needed for large data alone
+
     context = multiprocessing.get_context("spawn")
     receiver, sender = context.Pipe(duplex=False)
     process = context.Process(target=_judge, args=(sender, X, y, os.getpid()), daemon=True)

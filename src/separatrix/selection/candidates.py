@@ -457,7 +457,7 @@ class _FoldRows:
             "folds": folds,
             "loss": candidate.loss,
             "l1_ratio": candidate.l1_ratio,
-            "effort": Effort(_TOL, deadline=search.deadline, seed=search.seed),
+            "effort": Effort(_TOL, deadline=search.deadline, seed=search.seed, for_errors=True),
             "class_weight": search.class_weight,
             "measure": search.measure,
         }

@@ -65,7 +65,7 @@ def errors_on_parts(
             ),
             "loss": loss,
             "l1_ratio": l1_ratio,
-            "effort": Effort(_TOL, seed=seed),
+            "effort": Effort(_TOL, seed=seed, for_errors=True),
             "class_weight": class_weight,
             "measure": measure,
         }

@@ -240,7 +240,7 @@ def _learn_rank(X: Any, column: int, n: int) -> Rank | None:
     else:
         stored = X.data[X.indptr[column] : X.indptr[column + 1]]
         zeros = n - len(stored)
-    values, counts = np.unique(stored, return_counts=True)
+    values, counts = _counted(stored)
     if zeros:
         at = int(np.searchsorted(values, 0.0))
         if at < len(values) and values[at] == 0.0:
@@ -259,6 +259,21 @@ def _learn_rank(X: Any, column: int, n: int) -> Rank | None:
     curve = Rank(column, values, ranks)
     middle = mean if isinstance(X, np.ndarray) else float(curve(np.zeros(1))[0])
     return Rank(column, values, (ranks - middle) / deviation)
+
+
+def _counted(numbers: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return each number once, ascending, and how often it stands there.
+
+    As `np.unique` does; what NumPy adds is longer than the work.
+
+    >>> [part.tolist() for part in _counted(np.array([2.0, 1.0, 2.0]))]
+    [[1.0, 2.0], [1, 2]]
+    """
+    ordered = np.sort(numbers)
+    first = np.ones(len(ordered) + 1, dtype=bool)  # and one place beyond the end
+    np.not_equal(ordered[1:], ordered[:-1], out=first[1:-1])
+    places = np.flatnonzero(first)
+    return ordered[places[:-1]], np.diff(places)
 
 
 @dataclass(frozen=True, eq=False)

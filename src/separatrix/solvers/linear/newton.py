@@ -18,6 +18,7 @@ primal - decrement, from the last Newton decrement, and `gap` is no proof. Where
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -117,11 +118,12 @@ def solved_direction(
     centre, spread, _, constant = columns
     in_bias, in_w = slopes
     size = len(centre) + 1
-    right = np.concatenate([[in_bias], (in_w - centre * in_bias) / spread])
-    # Known without summing the rows, whose rounding a column of 1e13 would make the larger part.
-    right[1:][constant] = penalties.ridge * w[1:][constant] / spread[constant]
-    place = np.arange(1, size)
-    matrix[place, place] += penalties.ridge / spread**2
+    right = np.empty(size)
+    right[0], right[1:] = in_bias, (in_w - centre * in_bias) / spread
+    if constant.any():
+        # Known without summing the rows, whose rounding would be the larger part at 1e13.
+        right[1:][constant] = penalties.ridge * w[1:][constant] / spread[constant]
+    np.einsum("ii->i", matrix)[1:] += penalties.ridge / spread**2
     if penalties.intercept and penalties.bias > 0.0:
         bias = np.concatenate([[1.0], -centre / spread])
         matrix += penalties.bias * np.outer(bias, bias)
@@ -176,10 +178,9 @@ def fill(
 
 def solve(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Solve a positive system (upper triangle); where it is singular, the shortest solution."""
-    from scipy.linalg.lapack import dpotrf, dpotrs
-
     if not len(right):
         return right
+    dpotrf, dpotrs = _routines()
     sizes = np.sqrt(matrix.diagonal())
     sizes[~(sizes > 0.0)] = 1.0
     scaled = matrix / sizes[:, None] / sizes
@@ -188,6 +189,14 @@ def solve(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
     if not failed and factor.diagonal().min() ** 2 > _SINGULAR * len(sizes):
         return np.asarray(dpotrs(factor, right)[0] / sizes)
     return shortest(scaled, right) / sizes
+
+
+@cache
+def _routines() -> tuple[Any, Any]:
+    """Return LAPACK's Cholesky factor and solution: a small system takes less than an import."""
+    from scipy.linalg.lapack import dpotrf, dpotrs
+
+    return dpotrf, dpotrs
 
 
 def shortest(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:

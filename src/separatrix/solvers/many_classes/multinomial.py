@@ -29,6 +29,7 @@ from separatrix.solvers.many_classes.softmax_system import (
     Whitening,
     exact_step,
     is_small,
+    is_tiny,
     most_columns,
 )
 from separatrix.solvers.running.drive import Status, advanced
@@ -124,10 +125,12 @@ def start(
     max_passes: float = np.inf,
     pool: Executor | None = None,
     precise: bool = False,
+    at_once: bool = False,
 ) -> MultinomialState:
     """Lay out a run at the weights `first` (a row [b, w] a class), or at 0 with fitting biases.
 
     Rows in single precision are worked with as they are, or, where it must be `precise`, in double.
+    With `at_once` the system of a step is solved at once where it is tiny: fewer steps, other bits.
     """
     reader = SoftmaxRows(problem, pool, precise)
     masses = np.maximum(np.bincount(problem.codes, problem.costs, problem.n_classes), 1e-300)
@@ -155,6 +158,7 @@ def start(
     )
     if reader.n > _FEW_ROWS:
         state.sampled = max(_FIRST_SAMPLE, _LEAST_SAMPLE / reader.n)
+    state.whole = at_once and is_tiny(reader)
     if not problem.ridge:
         state.whole = is_small(reader)
         state.typical = _typical(problem)

@@ -25,9 +25,10 @@ import scipy.sparse as sp
 from separatrix.problem.softmax import SoftmaxProblem
 from separatrix.solvers.many_classes.softmax_rows import SoftmaxRows
 
-__all__ = ["Whitening", "exact_step", "is_small", "most_columns"]
+__all__ = ["Whitening", "exact_step", "is_small", "is_tiny", "most_columns"]
 
 _MOST_UNKNOWN = 1200
+_TINY_UNKNOWN, _TINY_WORK = 128, 4e6
 _MOST_WORK = 2e10
 _MOST_ENTRIES = 1 << 24
 most_columns = 3000
@@ -42,6 +43,12 @@ def is_small(reader: SoftmaxRows) -> bool:
     work = reader.n * float(unknown) ** 2
     small = unknown <= _MOST_UNKNOWN and work <= _MOST_WORK
     return small and reader.n * reader.d <= _MOST_ENTRIES
+
+
+def is_tiny(reader: SoftmaxRows) -> bool:
+    """Whether making and solving the system takes less time than a few rounds."""
+    unknown = reader.K * (reader.d + 1)
+    return unknown <= _TINY_UNKNOWN and reader.n * float(unknown) ** 2 <= _TINY_WORK
 
 
 def exact_step(

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from separatrix import _machine_code
-from separatrix._compiled import compiled, is_interpreted, prefetch
+from separatrix._compiled import inlined, is_interpreted, prefetch
 from tests.amounts import ALL
 
 FIT = """
@@ -272,10 +272,10 @@ print(read.tobytes().hex(), words, sparse.X.data.tobytes().hex(), "numba" in sys
 
 
 @compiled_only
-def test_memory_may_be_asked_for_any_place_and_nothing_changes():
+def test_any_place_may_be_prefetched_and_nothing_changes():
     """Also beyond the end, where a loop that looks ahead may point."""
 
-    @compiled
+    @inlined  # without a file of machine code
     def total(values, places):
         result = 0.0
         for place in places:

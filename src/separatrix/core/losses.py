@@ -51,7 +51,7 @@ def perceptron(m: Any) -> Numbers:
     >>> perceptron([1.0, 0.0, -2.0]).tolist()
     [0.0, 0.0, 2.0]
     """
-    return np.maximum(0.0, -_numbers(m))
+    return np.maximum(0.0, -_numbers(m)) + 0.0  # and not -0.0, which some processors return
 
 
 def hinge(m: Any) -> Numbers:

@@ -44,6 +44,7 @@ _FAR_BELOW = 0.1
 _HAIRS = (0.0, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8)
 _MARKEDLY = 0.5  # of the gap: rounding alone does not decide between two claims that prove nothing
 _SMALL, _SMALL_TOL = 20_000, 1e-9
+_NEWTON_TURN, _TURN = 10.0, 1.0  # in prices: the first turns of Newton's method and of passes
 _NOTHING_PROVED = 1.001  # the objective is never below 0
 
 
@@ -183,7 +184,8 @@ class Hyperplane:
             refuse_if_inseparable(problem)
         self.aim = first_tolerance(problem, effort)
         self.watch = Watch(planned.price, self.aim, planned.trial)
-        self.before = 0, 0.0  # updates and passes of a solver that was given up
+        self.paused: MachineRun | None = None  # of the solver that gave way
+        self.turn = planned.price
         self.run = self._begun(problem, np.inf if self.other is None else self.watch.next, first)
 
     def _begun(self, problem: MachineProblem, patience: float, first: Any = None) -> MachineRun:
@@ -202,12 +204,10 @@ class Hyperplane:
         status = self._went_on()
         while status is Status.BUDGET and self.other is not None and self._is_due():
             state = self.run.state
-            if self.watch.is_worth_it(state.passes, state.gap):
+            if self.paused is None and self.watch.is_worth_it(state.passes, state.gap):
                 self.run.allow(min(self.effort.max_passes, self.watch.next))
             else:
-                self.solver, self.other = self.other, None
-                self.before = state.updates, state.passes
-                self.run = self._begun(self.problem, np.inf, (state.w, state.alpha))
+                self._change_over(self.other)
             status = self._went_on()
         self.claims = self.run.claims()
         self.is_rough = not self.claims.is_settled and status.is_final
@@ -215,6 +215,27 @@ class Hyperplane:
 
     def _went_on(self) -> Status:
         return self.run.go_on(self.aim, self.effort.deadline, self.report)
+
+    def _change_over(self, other: str) -> None:
+        """Let the other solver go on.
+
+        The interior point always ends. Newton's method may not, within reason, where C is large and
+        few rows count; then both take turns, each twice as long as the last.
+        """
+        run, state = self.paused, self.run.state
+        takes_turns = other != "interior_point" and np.isfinite(self.turn)
+        self.paused, self.other, self.solver = self.run, None, other
+        patience = np.inf
+        if takes_turns:
+            self.other = self.run.solver
+            patience = self.turn * (_NEWTON_TURN if other == "newton" else _TURN)
+            patience += 0.0 if run is None else run.state.passes
+            self.turn, self.watch.next = 2.0 * self.turn, patience
+        if run is None:
+            self.run = self._begun(self.problem, patience, (state.w, state.alpha))
+        else:
+            run.allow(min(self.effort.max_passes, patience))
+            self.run = run
 
     def _is_due(self) -> bool:
         """Whether it was the watch that ended the run, and time is left."""
@@ -246,11 +267,12 @@ class Hyperplane:
             status = Status.OPTIMAL if self.proof.gap <= self.effort.tol else status
         if problem.is_hard and not self.proof.holds and self.effort.seconds > 0.0:
             refuse_if_inseparable(problem)
+        runs = [self.run] if self.paused is None else [self.paused, self.run]
         return Fitted(
             proof=self.proof,
             status=status,
-            updates=self.before[0] + self.run.state.updates,
-            passes=self.before[1] + self.run.state.passes,
+            updates=sum(run.state.updates for run in runs),
+            passes=sum(run.state.passes for run in runs),
             solver=self.solver,
             weights=self.claims.w,
             signs=problem.signs,

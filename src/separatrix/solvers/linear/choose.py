@@ -243,7 +243,7 @@ class MachineRun:
         return self.status
 
     def allow(self, passes: float) -> None:
-        """Let a run of coordinate descent go on to so many passes."""
+        """Let a run go on to so many passes."""
         self.state.memory.max_passes = passes
 
     def as_given(self, w: np.ndarray) -> np.ndarray:

@@ -60,7 +60,7 @@ class Point:
     fresh: bool  # whether the margins were computed from w, not carried along
     least: float  # the least objective so far
     stalled: int  # updates since the claims last became better
-    last_pass: float
+    max_passes: float
     solved: bool  # nothing to do: one class, or no rows
     own: Any  # what one of the two methods keeps
     multiply: Any  # computes u by class
@@ -89,7 +89,7 @@ def begin(
         fresh=True,
         least=np.inf,
         stalled=0,
-        last_pass=max_passes,
+        max_passes=max_passes,
         solved=False,
         own=None,
         multiply=multiply or _combine,
@@ -286,7 +286,7 @@ def outcome(state: MachineState) -> Status | None:
         return Status.OPTIMAL
     if point.stalled >= _PATIENCE:
         return Status.UNPROVED
-    return Status.BUDGET if state.passes >= point.last_pass else None
+    return Status.BUDGET if state.passes >= point.max_passes else None
 
 
 def go(state: MachineState, budget: int, step: Any) -> Status | None:

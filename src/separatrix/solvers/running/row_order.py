@@ -8,8 +8,8 @@ from separatrix._compiled import compiled
 
 CYCLIC, RANDOM, WORST = range(3)
 CODES = {"cyclic": CYCLIC, "random": RANDOM, "worst": WORST}
-# Rows ahead for which memory is asked: first for the numbers of a row, then for its entries. Rows
-# in random order come from memory one by one; asked for in time, they take half as long.
+# How many rows ahead to prefetch: first the numbers of a row, then its entries. Rows in random
+# order come from memory one by one; fetched in time, they take half as long.
 AHEAD, NEXT = 16, 8
 
 # Marsaglia's xorshift: shifts and exclusive ors alone, so the same numbers come out compiled and

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from tests.amounts import cases
 
+import separatrix as sx
 from separatrix.infer import loops
 from separatrix.infer.basis import independent_columns, orthonormal
 from separatrix.infer.likelihood import Likelihood
@@ -126,3 +127,15 @@ def test_the_score_test_is_that_of_matrices(firth):
     found = loops.score_test(like.posed, null.theta, held, like.new_look())
     inverse = np.linalg.inv(null.information)
     assert found == pytest.approx((null.score @ inverse @ held) ** 2 / (held @ inverse @ held))
+
+
+def test_where_the_numbers_lie_in_memory_changes_no_digit():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(400, 3))
+    y = (X[:, 0] + rng.logistic(size=400) > 2.0).astype(int)
+    found = set()
+    for _ in range(12):
+        others = [np.zeros(rng.integers(1, 2000)) for _ in range(50)]
+        found.add(sx.inference(X, y).to_json())
+        del others
+    assert len(found) == 1

@@ -111,3 +111,24 @@ def test_a_longer_trial_waits_for_a_gap_that_falls_late():
     late = [(p, 1.0 if p < 12 else 0.5 ** (p - 11)) for p in range(1, 60)]
     assert looks(Watch(90.0, 1e-6, 0.1), late) is not None
     assert looks(Watch(90.0, 1e-6, 0.15), late) is None
+
+
+def test_two_solvers_take_turns_where_neither_ends_soon():
+    """Few rows count and C is large: conjugate gradients need thousands of passes."""
+    rng = np.random.default_rng(0)
+    n, d, entries = 3_000, 400, 10
+    common = np.arange(1, d + 1) ** -0.7
+    values = rng.lognormal(0.0, 1.0, n * entries)
+    columns = rng.choice(d, n * entries, p=common / common.sum())
+    X = sp.csr_array((values, (np.repeat(np.arange(n), entries), columns)), shape=(n, d))
+    X.sum_duplicates()
+    scores = X @ rng.normal(size=d)
+    y = (scores > np.quantile(scores, 0.97)).astype(int)
+    model, newton = (
+        sx.LinearSVM(10.0, loss="squared_hinge", tol=1e-6, solver=solver).fit(X, y)
+        for solver in ("auto", "newton")
+    )
+    assert model.gap_ <= 1e-6
+    assert model.objective_ == pytest.approx(newton.objective_, rel=2e-6)
+    assert model.solver_ == "dual_coordinate"
+    assert 400 < model.n_passes_ < 0.5 * newton.n_passes_

@@ -165,8 +165,11 @@ def _dot(one: Any, other: Any) -> Any:
 
 @compiled
 def _losses(posed: Any, look: Any, begin: Any, end: Any) -> Any:
-    """Return the losses of a stretch of rows; keep probabilities, and weights w v."""
-    total = 0.0
+    """Return the losses of a stretch of rows; keep probabilities, and weights w v.
+
+    The sum has a loop of its own. A loop that writes, too, would add in another order where arrays
+    happen to lie near each other, and two runs would differ in the last digit.
+    """
     m = end - begin
     powers, logs = look.skew[:m], look.bend[:m]
     exp_and_log1p(look.eta[begin:end], powers, logs, look.both[:m])
@@ -176,12 +179,12 @@ def _losses(posed: Any, look: Any, begin: Any, end: Any) -> Any:
         more = 1.0 / (1.0 + e)
         less = e * more
         above = eta >= 0.0
-        loss = logs[k] if above == (posed.y[i] > 0.5) else logs[k] + abs(eta)
-        total += posed.weights[i] * loss
+        if above != (posed.y[i] > 0.5):
+            logs[k] += abs(eta)
         look.p[i] = more if above else less
         look.rest[i] = less if above else more
         look.c[i] = posed.weights[i] * more * less
-    return total
+    return _dot(posed.weights[begin:end], logs)
 
 
 @compiled
@@ -296,9 +299,9 @@ def _add_bends(look: Any, m: Any) -> Any:
         for b in range(a + 1):
             t, total = look.S[b, :m], 0.0
             for k in range(m):
-                pair = s[k] * t[k]
-                both[k] = skew[k] * pair
-                total += bend[k] * pair
+                total += bend[k] * (s[k] * t[k])
+            for k in range(m):
+                both[k] = skew[k] * (s[k] * t[k])
             look.A[a, b] -= total
             for c in range(b + 1):
                 look.third[a, b, c] += _dot(both, look.S[c, :m])

@@ -194,7 +194,7 @@ def reading() -> Iterator[Row]:
 
 def starting() -> Iterator[Row]:
     """A whole study of the two embedded sets, in a process of its own."""
-    command = [str(Path(sys.executable).with_name("separatrix")), "study", "-q", "-o"]
+    command = [str(Path(sys.executable).with_name("separatrix")), "study", "-o"]
     alone = [sys.executable, "-c", "import sklearn.svm"]
     with tempfile.TemporaryDirectory() as folder:
         ours, *_ = startup.processor_seconds([*command, f"{folder}/study"], 3)

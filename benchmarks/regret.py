@@ -31,6 +31,8 @@ SOLVERS = {
     "logistic": ("newton", "gram"),
 }
 LEAST_SECONDS, SHORT_SECONDS, REPEATS = 0.01, 0.5, 3
+HEAD = """| problems | how many | median | nine tenths below | worst | geometric mean |
+|---|---:|---:|---:|---:|---:|"""
 Problem = tuple[Any, np.ndarray, float, str, str]
 
 
@@ -148,16 +150,15 @@ def show(title: str, found: list[tuple[float, str, str]], losses: list[str]) -> 
     print(f"\n## {title}\n")
     for regret, _, text in sorted(found, reverse=True)[:10]:
         print(f"{regret:6.2f}  {text}")
+    print(f"\n{HEAD}")
     for loss in (*losses, "all"):
         regrets = np.array([r for r, of, _ in found if loss in (of, "all")])
         if len(regrets):
-            median, most, worst = np.quantile(regrets, [0.5, 0.9, 1.0])
+            median, most, worst = np.quantile(regrets, [0.5, 0.9, 1.0], method="lower")
             mean = np.exp(np.log(regrets).mean())
-            print(
-                f"{loss:14} {len(regrets):4} problems: median {median:.2f}, nine tenths below "
-                f"{most:.2f}, worst {worst:.2f}, geometric mean {mean:.2f}",
-                flush=True,
-            )
+            shown = " | ".join(f"{one:.2f}" for one in (median, most, worst, mean))
+            name = f"{title}, {loss.replace('_', ' ')}"
+            print(f"| {name} | {len(regrets)} | {shown} |", flush=True)
 
 
 def main() -> None:
@@ -171,7 +172,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     header("regret of solver='auto'", ["numpy", "scipy"])
     compile_first(given.loss)
-    parts = {"generated problems": generated(given.problems, given.seed, given.loss)}
+    parts = {"generated": generated(given.problems, given.seed, given.loss)}
     if given.shared:
         parts["real sets"] = shared(given.loss)
     for title, problems in parts.items():

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from tests.amounts import cases
+from tests.inference_problems import drawn as drawn_problem
 
 import separatrix as sx
 from separatrix.infer import loops
@@ -139,3 +140,12 @@ def test_where_the_numbers_lie_in_memory_changes_no_digit():
         found.add(sx.inference(X, y).to_json())
         del others
     assert len(found) == 1
+
+
+def test_a_higher_fit_with_a_coefficient_at_zero_leads_to_a_better_maximum():
+    """Firth's penalised likelihood has several maxima here, and the usual starts miss the best."""
+    X, y = drawn_problem(207703)
+    found = sx.inference(X, y, "firth")
+    assert found.estimate[0] == pytest.approx(2.0655, abs=1e-3)
+    assert (found.table["lr"] > 1.0).all()
+    assert found.certificate.check(X, y)

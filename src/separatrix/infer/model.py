@@ -24,6 +24,7 @@ from separatrix.infer.tails import normal_quantile
 from separatrix.solvers.running.threads import cores, one_thread
 
 _LARGE = 200_000  # entries from which coefficients are profiled in threads
+_HIGHER, _MOST_STARTS = 1e-7, 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,10 +161,17 @@ class _Fit:
         return float(np.linalg.slogdet(self.T)[1])
 
 
-def _finite(design: Design, task: Task, kept: np.ndarray, face: Face | None) -> Numbers:
+def _finite(
+    design: Design,
+    task: Task,
+    kept: np.ndarray,
+    given: Face | None,
+    more: tuple[np.ndarray, ...] = (),
+) -> Numbers:
+    """Return the numbers of a maximum; `more` are points to climb from besides."""
     fit = _Fit(design.X[:, kept], design, None, task)
-    best, several = best_maximum(fit.like)
-    point, metric = best.point, None
+    best, several = best_maximum(fit.like, more)
+    point, metric, face = best.point, None, given
     if face is None:
         face, metric = _overlap(design, kept, fit.coefficients(point))
     out = _empty(design.X.shape[1])
@@ -196,7 +204,14 @@ def _finite(design: Design, task: Task, kept: np.ndarray, face: Face | None) -> 
             )
         return low, high, _restricted(fit, point, held, several)
 
-    for place, (low, high, null) in enumerate(_each(one, len(kept), design.X.size)):
+    parts = _each(one, len(kept), design.X.size)
+    # A fit with a coefficient at zero that is higher leads to a better maximum.
+    higher = tuple(
+        null.theta for *_, null in parts if null is not None and null.value > point.value + _HIGHER
+    )
+    if fit.like.firth and higher and len(more) < _MOST_STARTS:
+        return _finite(design, task, kept, given, (*more, *higher))
+    for place, (low, high, null) in enumerate(parts):
         j = int(kept[place])
         for end, column, side in ((low, found.lower, "lower"), (high, found.upper, "upper")):
             if end is not None:

@@ -28,16 +28,21 @@ _MANY_ROWS, _MANY_ENTRIES, _EVERY, _NEAR = 50, 200_000, 8, 20.0
 _LEVERAGE, _TIMES_THE_MEAN, _LENGTH = 0.2, 1.5, 3.0
 
 
-def best_maximum(like: Likelihood) -> tuple[Maximum, list[np.ndarray]]:
-    """Return the best maximum found, and all different ones where rows stand out."""
+def best_maximum(
+    like: Likelihood, more: tuple[np.ndarray, ...] = ()
+) -> tuple[Maximum, list[np.ndarray]]:
+    """Return the best maximum found, and all different ones where rows stand out.
+
+    `more` are points to climb from besides.
+    """
     d = like.Z.shape[1]
     n = len(like.y)
     found = [maximise(like, _first_start(like))]
-    if not like.firth or n * d * d > _SMALL or d == 0:
+    if not more and (not like.firth or n * d * d > _SMALL or d == 0):
         return found[0], []
-    if not stands_out(like, found[0]):
+    if not more and not stands_out(like, found[0]):
         return found[0], []
-    for start in _starts(like, found[0]):
+    for start in [*_starts(like, found[0]), *more]:
         try:
             found.append(maximise(like, start))
         except np.linalg.LinAlgError:

@@ -83,12 +83,12 @@ def test_probabilities_and_the_graph_are_those_of_softmax(done, three_file, tmp_
     model, graph = done[1] / "model.sx", tmp_path / "three.onnx"
     made = run("export", model, "--to", "onnx", "-o", graph)
     assert made.returncode == 0, made.stderr
-    told, _ = ran(graph, three_file)
+    returned, _ = ran(graph, three_file)
     rows = json.loads(run("predict", model, three_file, "--proba", "--json").stdout)["rows"]
     shares = np.array([[row[f"probability of {name}"] for name in "abc"] for row in rows])
-    np.testing.assert_allclose(told["probabilities"], shares, atol=1e-6)
-    np.testing.assert_allclose(softmax(told["scores"], axis=1), shares, atol=1e-6)
-    assert told["label"].tolist() == [row["class"] for row in rows]
+    np.testing.assert_allclose(returned["probabilities"], shares, atol=1e-6)
+    np.testing.assert_allclose(softmax(returned["scores"], axis=1), shares, atol=1e-6)
+    assert returned["label"].tolist() == [row["class"] for row in rows]
 
 
 @pytest.mark.parametrize("features", ["raw", "standard"])

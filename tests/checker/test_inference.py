@@ -201,9 +201,14 @@ def a_column_that_is_not_there(claim, listed):
     claim["columns"] = [0, 1, 7]
 
 
+def a_point_of_another_length(claim, listed):
+    listed[1]["upper_point"] = ["0x0p+0"] * 5
+
+
 @pytest.mark.parametrize(
     ("method", "change", "words"),
     [
+        ("mle", a_point_of_another_length, "a number a coefficient"),
         ("firth", swapped_ends, "outwards"),
         ("ridge", swapped_ends, "outwards"),
         ("firth", runs_with_a_penalty, "only mle"),
@@ -226,6 +231,24 @@ def test_forgeries_are_refused_by_both(method, change, words, endometrial):
     reason = by_checker(whole, X, y)
     assert reason
     assert words in reason
+    assert not by_library(whole, X, y)
+
+
+def test_a_test_against_a_higher_fit_is_refused(monkeypatch):
+    """Where a fit with a coefficient at zero is higher, no ratio to this maximum is a statistic."""
+    monkeypatch.setattr("separatrix.infer.model._MOST_STARTS", 0)
+    X, y = drawn(207703)
+    whole = json.loads(sx.inference(X, y, "firth").certificate.to_json())
+    claimed = [bool(each["lr"]) for each in whole["claim"]["coefficients"]]
+    assert not all(claimed)
+    assert by_checker(whole, X, y) == ""
+    assert by_library(whole, X, y)
+    j = claimed.index(False)
+    whole["claim"]["coefficients"][j] |= {
+        "lr": ["0x0p+0", "0x1p+10"],
+        "p_value": ["0x0p+0", "0x1p+0"],
+    }
+    assert "higher than the maximum" in by_checker(whole, X, y)
     assert not by_library(whole, X, y)
 
 

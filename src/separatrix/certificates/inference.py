@@ -228,7 +228,9 @@ class Bounds:
         null, top = self.null_top(j, each), self.top
         one = Enclosure(np.float64(top.low), np.float64(top.high))
         found = (one - Enclosure(np.float64(null.low), np.float64(null.high))).scaled(1)
-        low, high = max(float(found.low), 0.0), max(float(found.high), 0.0)
+        if found.high < 0.0:
+            raise NoProof("the fit with the coefficient at zero is higher than the maximum")
+        low, high = max(float(found.low), 0.0), float(found.high)
         return (low, high), tails(low, high)
 
     def _near(self, at: At, beta: np.ndarray) -> Metric:
@@ -310,6 +312,9 @@ def holds(bounds: Bounds, listed: Sequence[Coefficient]) -> bool:
     for j, each in enumerate(listed):
         for value in (getattr(each, part.name) for part in fields(each)[:6]):
             if len(value) not in (0, 2) or (value and not value[0] <= value[1]):
+                return False
+        for value in (getattr(each, part.name) for part in fields(each)[6:]):
+            if len(value) not in (0, bounds.width):
                 return False
         if not _coefficient_holds(bounds, j, each):
             return False

@@ -31,6 +31,7 @@ from .tails import quantile, tail
 _MOST_COLUMNS = 60
 _MOST_WORK = 500_000_000  # about twenty minutes
 Bounds = tuple[Fraction, Fraction]
+POINTS = ("null", "lower_point", "upper_point", "direction", "runs_down", "runs_up")
 SIDES = (("lower", "runs_down", -1), ("upper", "runs_up", 1))
 
 
@@ -150,6 +151,9 @@ class _Model:
                 pair = getattr(each, name)
                 if len(pair) not in (0, 2) or (pair and not pair[0] <= pair[1]):
                     raise Refused(f"coefficient {j}, {name}: expected two numbers in order")
+            for name in POINTS:
+                if len(getattr(each, name)) not in (0, self.width):
+                    raise Refused(f"coefficient {j}, {name}: expected a number a coefficient")
             self._require_estimate(j, each)
             self._require_test(j, each)
             for side in SIDES:
@@ -189,7 +193,9 @@ class _Model:
         if not (each.lr or each.p_value):
             return
         low, high = ends(minus(self.value, self._at_zero(j, each)))
-        found = max(2 * low, Fraction(0)), max(2 * high, Fraction(0))
+        if high < 0:
+            raise NotProved("the fit with the coefficient at zero is higher than the maximum")
+        found = max(2 * low, Fraction(0)), 2 * high
         self._within(j, "lr", found, each.lr)
         if each.p_value:
             self._within(j, "p_value", (tail(found[1])[0], tail(found[0])[1]), each.p_value)

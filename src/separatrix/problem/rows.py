@@ -130,6 +130,14 @@ def _sparse_square(rows, i):  # type: ignore[no-untyped-def]
     return total
 
 
+def _dense_expect(rows, i):  # type: ignore[no-untyped-def]
+    pass
+
+
+def _sparse_expect(rows, i):  # type: ignore[no-untyped-def]
+    prefetch(rows.starts, i)
+
+
 def _dense_fetch(rows, i):  # type: ignore[no-untyped-def]
     begin = i * rows.values.shape[1]
     for k in range(begin, begin + min(rows.values.shape[1], _FETCHED), _LINE):
@@ -148,6 +156,8 @@ def _sparse_fetch(rows, i):  # type: ignore[no-untyped-def]
 dot = by_kind({DenseRows: _dense_dot, SparseRows: _sparse_dot}, in_order=(SparseRows,))
 add = by_kind({DenseRows: _dense_add, SparseRows: _sparse_add})
 square = by_kind({DenseRows: _dense_square, SparseRows: _sparse_square})
+# Of a row that is used later: `expect` fetches where it begins, `fetch` its numbers after that.
+expect = by_kind({DenseRows: _dense_expect, SparseRows: _sparse_expect})
 fetch = by_kind({DenseRows: _dense_fetch, SparseRows: _sparse_fetch})
 
 

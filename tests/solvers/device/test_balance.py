@@ -3,7 +3,7 @@
 import math
 
 import numpy as np
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from tests.amounts import cases
 from tests.torch_problems import torch
 
@@ -39,10 +39,12 @@ def test_what_is_nearly_balanced_hardly_changes():
     alpha[signs > 0] *= alpha[signs < 0].sum() / alpha[signs > 0].sum()
     found = balanced(alpha, signs, np.full(1000, 2.0))
     assert_allclose(found, alpha, atol=1e-12)
-    # Sums on a device have an order of their own: one that is exactly zero may come out as not.
-    again = balanced(found, signs, np.full(1000, 2.0))
-    assert_allclose(again, found, atol=1e-12)
-    assert math.fsum(signs * again) == 0.0
+    # Sums on a device have an order of their own; what is exactly balanced stays as it is.
+    assert math.fsum(signs * found) == 0.0
+    assert_array_equal(balanced(found, signs, np.full(1000, 2.0)), found)
+    assert_array_equal(
+        balanced([1e-320, 1e20, 1e20], [1.0, 1.0, -1.0], [1e30] * 3), [0, 1e20, 1e20]
+    )
 
 
 def test_one_class_alone_has_nothing():

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from separatrix._compiled import by_kind, compiled, prefetch
 from separatrix.problem.products import sparse_score
-from separatrix.problem.rows import DenseRows, SparseRows, add, dot, fetch, square
+from separatrix.problem.rows import DenseRows, SparseRows, add, dot, expect, fetch, square
 from separatrix.solvers.running.row_order import AHEAD, NEXT, shuffle
 
 __all__ = ["Dual", "Fold", "folded"]
@@ -35,16 +35,7 @@ def _sparse_score(rows, i, w):  # type: ignore[no-untyped-def]
     return sparse_score(rows.values, rows.indices, rows.starts[i], rows.starts[i + 1], w)
 
 
-def _dense_expect(rows, i):  # type: ignore[no-untyped-def]
-    pass
-
-
-def _sparse_expect(rows, i):  # type: ignore[no-untyped-def]
-    prefetch(rows.starts, i)
-
-
 score = by_kind({DenseRows: _dense_score, SparseRows: _sparse_score}, in_order=(SparseRows,))
-expect = by_kind({DenseRows: _dense_expect, SparseRows: _sparse_expect})
 
 
 class Dual(NamedTuple):

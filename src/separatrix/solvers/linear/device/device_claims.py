@@ -194,10 +194,21 @@ def balanced(alpha: Any, signs: Any, upper: Any) -> Any:
     """Return multipliers within their bounds whose signed sum is exactly zero; 0 if none has."""
     torch = torch_module()
     alpha = torch.minimum(alpha.clamp(min=0.0), upper)
+    if _is_balanced(alpha, signs):
+        return alpha
     for inside_only in (True, False):
         alpha = _shifted(alpha, signs, upper, inside_only)
     found = _exact(alpha, signs, upper) if bool(alpha.any()) else None
     return torch.zeros_like(alpha) if found is None else found
+
+
+def _is_balanced(alpha: Any, signs: Any) -> bool:
+    """Whether the signed sum is exactly zero; it is known where all are on the largest's grid."""
+    grid = math.ulp(float(alpha.max()))
+    units = (alpha / grid).floor()
+    if grid < _TINY or not bool((units * grid == alpha).all()):
+        return False
+    return _whole_sum((signs * units).long()) == 0
 
 
 def _shifted(alpha: Any, signs: Any, upper: Any, inside_only: bool) -> Any:

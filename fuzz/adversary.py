@@ -35,6 +35,7 @@ from fuzz.adversary_exact import EXACT
 from fuzz.adversary_gaps import GAPS, Presented
 from fuzz.adversary_models import Sealed
 from fuzz.adversary_points import Point, finite, moved
+from fuzz.adversary_sparse import SPARSE
 from fuzz.exact_certificates import Book, Facts, least_squares
 from fuzz.honest_claims import of_certificate
 from fuzz.workers import pool_of
@@ -44,7 +45,8 @@ from separatrix.storage.certificate_proof import prove_again
 
 __all__ = ["KINDS", "climb", "run"]
 
-KINDS = [*GAPS, *EXACT, "model-files"]
+BOUNDS = GAPS | SPARSE
+KINDS = [*GAPS, *EXACT, "model-files", *SPARSE]
 # What a candidate costs, beside the others: slow kinds get fewer.
 _SHARE = {"errors": 0.3, "partition": 0.5, "model-files": 0.1, "kernel-multiclass": 0.7}
 _STEPS = 12  # of one climb, or as many more as it gets better
@@ -116,7 +118,24 @@ def tried_bounds(kind: Any, point: Point, rng: Any, counts: Counter[str]) -> tup
             return words, -math.inf
         if rng.random() < 0.1 and hasattr(other, "to_json") and accepted_file(other, shown, counts):
             return f"as a file, {words}", -math.inf
+    words = tried_altered(kind, shown, rng, counts) if hasattr(kind, "altered") else ""
+    if words:
+        return words, -math.inf
     return "", min((claim.room() for claim in book.claims.values()), default=math.inf)
+
+
+def tried_altered(kind: Any, shown: Presented, rng: Any, counts: Counter[str]) -> str:
+    """Present the claim with one field altered; return what is false of it and was accepted."""
+    other = kind.altered(shown, rng)
+    counts["presented"] += 1
+    accepted = other.check(shown.given.X, shown.given.y)
+    if not accepted and rng.random() < 0.2:
+        accepted = accepted_file(other, shown, counts)
+    if not accepted:
+        return ""
+    counts["true"] += 1
+    words = kind.false_if_accepted(other, shown.given)
+    return f"altered and accepted: {words}" if words else ""
 
 
 def accepted_file(proof: Any, shown: Presented, counts: Counter[str]) -> bool:
@@ -167,9 +186,9 @@ def climb(name: str, candidates: int, seed: Any, say: Any = print) -> Counter[st
     rng, counts = np.random.default_rng(seed), Counter[str]()
     if name == "model-files":
         return Sealed().run(candidates, rng, say)
-    kind = GAPS.get(name) or EXACT[name]
-    tried = tried_bounds if name in GAPS else tried_exact
-    step = moved if name in GAPS else kind.moved
+    kind = BOUNDS.get(name) or EXACT[name]
+    tried = tried_bounds if name in BOUNDS else tried_exact
+    step = moved if name in BOUNDS else kind.moved
     point: Any = None
     best, steps = math.inf, _STEPS
     with warnings.catch_warnings(), np.errstate(all="ignore"):

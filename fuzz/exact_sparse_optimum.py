@@ -22,6 +22,7 @@ _BITS = 1_200
 _STAGES, _NEWTON, _HALVINGS = 30, 40, 30
 _LESS = arb(2) ** -8
 _DONE = 2.0**-110  # of the objective
+_FAR = 20_000  # as a power of two
 Theta = list[list[arb]]  # one list for each vector: [b, w_1 ... w_d]
 
 
@@ -69,7 +70,10 @@ class Optimum:
 
 
 def _rational(value: arb) -> fmpq:
+    """Return the middle of a ball; 0 where it is beyond what is worth a proposal."""
     mantissa, exponent = value.mid().man_exp()
+    if abs(int(exponent)) > _FAR:
+        return fmpq(0)
     return fmpq(mantissa) * fmpq(2) ** int(exponent)
 
 

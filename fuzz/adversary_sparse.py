@@ -25,6 +25,7 @@ from separatrix.problem.signed import as_matrix
 __all__ = ["SPARSE"]
 
 _RATIOS = (1.0, 1.0, 1.0, 0.5, 0.999999, 0.1)
+_MOST = np.finfo(float).max  # infinite costs are refused by name
 _TOLS = (1e-4, 1e-9, 1e-13)
 _FACTORS = (1.0 + 2.0**-52, 1.0 - 2.0**-53, 2.0, 0.5, 0.0, -1.0, 1e3, 1e-3, 1.0 + 1e-6)
 
@@ -36,7 +37,6 @@ def drawn(rng: Any, n_classes: int) -> Point:
     X, codes = point["X"], point["codes"]
     n, d = X.shape
     costs = costs_of_rows(rng, n, mixed=False)
-    costs = np.where(np.isfinite(costs), costs, 1.0)
     if rng.random() < 0.7:
         costs = rng.integers(0, 4, size=n) + 0.0 if rng.random() < 0.3 else np.ones(n)
         costs[[int(np.flatnonzero(codes == k)[0]) for k in range(n_classes)]] = 1.0
@@ -96,7 +96,7 @@ def scaled(rng: Any, p: Point, *also: str) -> Point:
             p[name] = p[name] * factor
     for name in ("l1", "ridge"):
         p[name] = float(np.clip(np.nan_to_num(p[name]), 0.0, 1e300))
-    return p
+    return p | {"costs": np.minimum(p["costs"], _MOST)}
 
 
 def even(alpha: np.ndarray, signs: np.ndarray) -> np.ndarray:
@@ -186,7 +186,7 @@ class SparseTwo(_Sparse):
     def start(self, rng: Any) -> Point:
         p = drawn(rng, 2)
         X, codes, costs = p["X"], p["codes"], p["costs"]
-        n, d = X.shape
+        d = X.shape[1]
         signs, way = np.where(codes == 1, 1.0, -1.0), rng.random()
         p["weights"], p["alpha"] = np.zeros(d + 1), balanced(rng, signs, costs)
         with np.errstate(all="ignore"):
@@ -216,8 +216,8 @@ class SparseTwo(_Sparse):
         signs, X = np.where(p["codes"] == 1, 1.0, -1.0), as_matrix(given.X)
         alpha = even(p["alpha"], signs) if p["intercept"] else p["alpha"]
         proof = SparseGap.proved(
-            X, signs, costs=p["costs"], loss=self.loss, weights=p["weights"], multipliers=alpha,
-            intercept=p["intercept"], l1=abs(p["l1"]), ridge=abs(p["ridge"]), slack=0.0,
+            X, signs, costs=np.minimum(p["costs"], _MOST), loss=self.loss, weights=p["weights"],
+            multipliers=alpha, intercept=p["intercept"], l1=abs(p["l1"]), ridge=abs(p["ridge"]), slack=0.0,
             groups=tuple(p["groups"].tolist()),
             data_sha256=fingerprint(X, p["codes"], 2, p["intercept"]),
         )  # fmt: skip
@@ -257,8 +257,9 @@ class SparseMany(_Sparse):
         given = shown_as(p, K)
         X = as_matrix(given.X)
         proof = SparseSoftmaxGap.proved(
-            X, codes, costs=p["costs"], weights=p["weights"], intercept=p["intercept"],
-            l1=abs(p["l1"]), ridge=abs(p["ridge"]), share=min(1.0, abs(p["share"])), slack=0.0,
+            X, codes, costs=np.minimum(p["costs"], _MOST), weights=p["weights"],
+            intercept=p["intercept"], l1=abs(p["l1"]), ridge=abs(p["ridge"]), slack=0.0,
+            share=min(1.0, abs(p["share"])),
             groups=tuple(p["groups"].tolist()), classes=names(K),
             data_sha256=fingerprint(X, codes, K, p["intercept"]),
         )  # fmt: skip

@@ -1,6 +1,6 @@
 """What sparse weights claim, computed without rounding: both objectives, and columns that are zero.
 
-    sum_g l_g |W_g| + r/2 |W|^2 + sum_i c_i loss_i          l_g = l sqrt(K p_g), K = 1 of two classes
+    sum_g l_g |W_g| + r/2 |W|^2 + sum_i c_i loss_i         l_g = l sqrt(K p_g), K = 1 of two classes
     sum_i gain_i - sum_g max(0, |U_g| - l_g)^2 / (2r)       without r every |U_g| is at most l_g
 
 W_g are the weights of a group of p_g columns, for all K vectors. The best dual point is unique, for
@@ -172,7 +172,9 @@ def class_dual(posed: Posed, q: Sequence[Sequence[Number]]) -> Dual | None:
 
 
 def _sum(posed: Posed, a: Sequence[Sequence[arb]], k: int, j: int) -> arb:
-    return sum((r[k] * ball(x[j]) for r, x in zip(a, posed.rows, strict=True) if x[j]), start=arb(0))
+    return sum(
+        (r[k] * ball(x[j]) for r, x in zip(a, posed.rows, strict=True) if x[j]), start=arb(0)
+    )
 
 
 def reaches(posed: Posed, gap: Number, dual: Dual) -> list[tuple[arb, arb]]:
@@ -189,7 +191,9 @@ def reaches(posed: Posed, gap: Number, dual: Dual) -> list[tuple[arb, arb]]:
             for s, row in zip(weights, posed.rows, strict=True):
                 length += s * ball((row[j] - centre) ** 2)
             if posed.intercept and total > 0:
-                off = [s * ball(row[j] - centre) for s, row in zip(weights, posed.rows, strict=True)]
+                off = [
+                    s * ball(row[j] - centre) for s, row in zip(weights, posed.rows, strict=True)
+                ]
                 mean = sum(off, start=arb(0))
                 length -= mean * mean / total
         over = ball(posed.K * len(group)).sqrt()

@@ -1,9 +1,9 @@
 """The optimum of sparse weights to 30 digits and more, by Newton's method in balls.
 
-The norm of each group is smoothed by a barrier: min over t of l t - mu log(t^2 - s^2), s = |W_g|, is
-smooth in W_g, and its gradient l W_g / t is shorter than l. So each minimum has a dual point, and
-the gap of both is 2 mu a group. Nothing here is believed: what is returned are two points, whose
-objectives `exact_sparse` computes.
+The norm of each group is smoothed by a barrier: min over t of l t - mu log(t^2 - s^2), s = |W_g|,
+is smooth in W_g, and its gradient l W_g / t is shorter than l. So each minimum has a dual point,
+and the gap of both is 2 mu a group. Nothing here is believed: what is returned are two points,
+whose objectives `exact_sparse` computes.
 """
 
 from __future__ import annotations
@@ -120,7 +120,9 @@ def _value(posed: Posed, points: Any, theta: Theta, mu: arb) -> tuple[arb, list[
         total += limit * t - mu * (2 * mu / limit * t).log()
     for x, side, cost in zip(points, posed.sides, posed.costs, strict=True):
         c = ball(cost)
-        z = [w[0] + sum((v * u for v, u in zip(w[1:], x, strict=True)), start=arb(0)) for w in theta]
+        z = [
+            w[0] + sum((v * u for v, u in zip(w[1:], x, strict=True)), start=arb(0)) for w in theta
+        ]
         loss, slopes, curved = _loss(posed, z, side)
         total += c * loss
         each.append(([c * s for s in slopes], [[c * h for h in row] for row in curved]))
@@ -230,7 +232,9 @@ def _dual_at(posed: Posed, theta: Theta) -> Dual | None:
     points = [[ball(v) for v in row] for row in posed.rows]
     each = []
     for x, side in zip(points, posed.sides, strict=True):
-        z = [w[0] + sum((v * u for v, u in zip(w[1:], x, strict=True)), start=arb(0)) for w in theta]
+        z = [
+            w[0] + sum((v * u for v, u in zip(w[1:], x, strict=True)), start=arb(0)) for w in theta
+        ]
         each.append(_loss(posed, z, side)[1])
     if posed.K > 1:
         q = [[(s + (k == y)).mid() for k, s in enumerate(slopes)]
@@ -250,7 +254,10 @@ def _dual_at(posed: Posed, theta: Theta) -> Dual | None:
         for group in posed.groups:
             square = sum((u[j] * u[j] for j in group), start=fmpq(0))
             if square > posed.limit(group):
-                most = min(most, _rational(root(posed.limit(group) / square).lower() * (1 - arb(2) ** -900)))
+                most = min(
+                    most,
+                    _rational(root(posed.limit(group) / square).lower() * (1 - arb(2) ** -900)),
+                )
     return None
 
 

@@ -62,7 +62,10 @@ def sparse_multinomial(rng: Any, book: Book) -> None:
 def fit(rng: Any, book: Book, model: Any, given: Nasty) -> None:
     machine(rng, book, model, given)
     proof = model.certificate_
-    if proof.holds and hasattr(proof, "zeros") and rng.random() < 0.3:
+    # The dual point of several classes is softmax as it was rounded. The checker has the exact one,
+    # and may not prove as much where scores lost their digits; then the tolerance was not reached.
+    done = str(model.status_) == "optimal"
+    if done and hasattr(proof, "zeros") and rng.random() < 0.3:
         data = as_checker_data(problem_from(given.dense, given.codes, True))
         names = tuple(str(name) for name in np.unique(given.y))
         try:

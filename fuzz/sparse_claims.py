@@ -95,6 +95,7 @@ def _zeros(book: Book, proof: Any, posed: Posed, primal: Any, point: Any, name: 
     """Compare the columns that are proved zero, and now and then all with the optimum."""
     zeros, W = proof.zeros.tolist(), np.atleast_2d(proof.weights)[:, 1:]
     book.true(f"{name}a column that is zero has a weight", not W[:, zeros].any())
+
     def _reach(g: int) -> Any:
         found = point()
         if found is None:

@@ -31,6 +31,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import separatrix as sx
+from fuzz import adversary_inference
 from fuzz.adversary_exact import EXACT
 from fuzz.adversary_gaps import GAPS, Presented
 from fuzz.adversary_models import Sealed
@@ -46,9 +47,15 @@ from separatrix.storage.certificate_proof import prove_again
 __all__ = ["KINDS", "climb", "run"]
 
 BOUNDS = GAPS | SPARSE
-KINDS = [*GAPS, *EXACT, "model-files", *SPARSE]
+KINDS = [*GAPS, *EXACT, "model-files", *SPARSE, "inference"]
 # What a candidate costs, beside the others: slow kinds get fewer.
-_SHARE = {"errors": 0.3, "partition": 0.5, "model-files": 0.1, "kernel-multiclass": 0.7}
+_SHARE = {
+    "errors": 0.3,
+    "partition": 0.5,
+    "model-files": 0.1,
+    "inference": 0.1,
+    "kernel-multiclass": 0.7,
+}
 _STEPS = 12  # of one climb, or as many more as it gets better
 _REFUSALS = (Refused, sx.DataError, ValueError)
 _CHUNK = 2_000
@@ -186,6 +193,8 @@ def climb(name: str, candidates: int, seed: Any, say: Any = print) -> Counter[st
     rng, counts = np.random.default_rng(seed), Counter[str]()
     if name == "model-files":
         return Sealed().run(candidates, rng, say)
+    if name == "inference":
+        return adversary_inference.run(candidates, rng, say)
     kind = BOUNDS.get(name) or EXACT[name]
     tried = tried_bounds if name in BOUNDS else tried_exact
     step = moved if name in BOUNDS else kind.moved

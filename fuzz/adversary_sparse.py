@@ -217,8 +217,8 @@ class SparseTwo(_Sparse):
         alpha = even(p["alpha"], signs) if p["intercept"] else p["alpha"]
         proof = SparseGap.proved(
             X, signs, costs=np.minimum(p["costs"], _MOST), loss=self.loss, weights=p["weights"],
-            multipliers=alpha, intercept=p["intercept"], l1=abs(p["l1"]), ridge=abs(p["ridge"]), slack=0.0,
-            groups=tuple(p["groups"].tolist()),
+            multipliers=alpha, intercept=p["intercept"], l1=abs(p["l1"]), ridge=abs(p["ridge"]),
+            slack=0.0, groups=tuple(p["groups"].tolist()),
             data_sha256=fingerprint(X, p["codes"], 2, p["intercept"]),
         )  # fmt: skip
         return Presented(proof, given, ())

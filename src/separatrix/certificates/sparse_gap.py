@@ -47,7 +47,6 @@ from separatrix.certificates.two_bounds import SLACK, WIDE, Found, require
 ROUNDS_TO_CHECK, ROUNDS_TO_FIND = 4, 2
 CLEARLY = 1e-9  # of l: what is claimed is found again by other sums
 _ROUNDINGS = 16.0
-_A_LITTLE = 1e-15  # by which a share is made smaller first
 ROUGH = "rough"  # to sum with one error bound for all rows: the first way of all
 
 
@@ -150,9 +149,9 @@ class SparseGap(DualityGap):
             return 1.0
         share = float((Enclosure.exact(self.l1) / float(sizes.high.max())).low)
         # The product by a share is rounded, too: by many units where it is below normal numbers.
-        less = 0.0
+        step = share - float(below(share))
         while share > 0.0 and not self._is_feasible(sizes, share):
-            share, less = float(below(share * (1.0 - less))), min(0.5, 2.0 * less + _A_LITTLE)
+            share, step = share - step, 2.0 * step
         return max(0.0, share)
 
     def _primal(self, terms: Terms) -> Enclosure:

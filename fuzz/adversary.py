@@ -7,10 +7,10 @@ any dtype and sparse layout, scales over hundreds of powers of ten, costs tiny, 
 mixed, weights and dual variables from any source. Claims by bounds are computed by the library
 without slack, and are false if the exact value is on the other side of a bound. Then a bound is
 forged to the nearest float that exact arithmetic refutes; neither `check`, nor a certificate file,
-nor the stand-alone checker may accept it. Claims without rounding are altered until something
-accepts one, which must then be true. Model files are altered and sealed again. The search climbs
-towards points whose bounds leave the least room. It prints counts by kind; it exits with 1 where a
-false claim was accepted.
+nor the stand-alone checker may accept it. Claims without rounding, of sparse weights (columns that
+are zero) and of inference are altered until something accepts one, which must then be true. Model
+files are altered and sealed again. The search climbs towards points whose bounds leave the least
+room. It prints counts by kind; it exits with 1 where a false claim was accepted.
 """
 
 from __future__ import annotations

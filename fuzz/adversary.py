@@ -7,10 +7,10 @@ any dtype and sparse layout, scales over hundreds of powers of ten, costs tiny, 
 mixed, weights and dual variables from any source. Claims by bounds are computed by the library
 without slack, and are false if the exact value is on the other side of a bound. Then a bound is
 forged to the nearest float that exact arithmetic refutes; neither `check`, nor a certificate file,
-nor the stand-alone checker may accept it. Claims without rounding are altered until something
-accepts one, which must then be true. Model files are altered and sealed again. The search climbs
-towards points whose bounds leave the least room. It prints counts by kind; it exits with 1 where a
-false claim was accepted.
+nor the stand-alone checker may accept it. Claims without rounding, of sparse weights (columns that
+are zero) and of inference are altered until something accepts one, which must then be true. Model
+files are altered and sealed again. The search climbs towards points whose bounds leave the least
+room. It prints counts by kind; it exits with 1 where a false claim was accepted.
 """
 
 from __future__ import annotations
@@ -31,10 +31,12 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import separatrix as sx
+from fuzz import adversary_inference
 from fuzz.adversary_exact import EXACT
 from fuzz.adversary_gaps import GAPS, Presented
 from fuzz.adversary_models import Sealed
 from fuzz.adversary_points import Point, finite, moved
+from fuzz.adversary_sparse import SPARSE
 from fuzz.exact_certificates import Book, Facts, least_squares
 from fuzz.honest_claims import of_certificate
 from fuzz.workers import pool_of
@@ -44,9 +46,16 @@ from separatrix.storage.certificate_proof import prove_again
 
 __all__ = ["KINDS", "climb", "run"]
 
-KINDS = [*GAPS, *EXACT, "model-files"]
+BOUNDS = GAPS | SPARSE
+KINDS = [*GAPS, *EXACT, "model-files", *SPARSE, "inference"]
 # What a candidate costs, beside the others: slow kinds get fewer.
-_SHARE = {"errors": 0.3, "partition": 0.5, "model-files": 0.1, "kernel-multiclass": 0.7}
+_SHARE = {
+    "errors": 0.3,
+    "partition": 0.5,
+    "model-files": 0.1,
+    "inference": 0.1,
+    "kernel-multiclass": 0.7,
+}
 _STEPS = 12  # of one climb, or as many more as it gets better
 _REFUSALS = (Refused, sx.DataError, ValueError)
 _CHUNK = 2_000
@@ -116,7 +125,24 @@ def tried_bounds(kind: Any, point: Point, rng: Any, counts: Counter[str]) -> tup
             return words, -math.inf
         if rng.random() < 0.1 and hasattr(other, "to_json") and accepted_file(other, shown, counts):
             return f"as a file, {words}", -math.inf
+    words = tried_altered(kind, shown, rng, counts) if hasattr(kind, "altered") else ""
+    if words:
+        return words, -math.inf
     return "", min((claim.room() for claim in book.claims.values()), default=math.inf)
+
+
+def tried_altered(kind: Any, shown: Presented, rng: Any, counts: Counter[str]) -> str:
+    """Present the claim with one field altered; return what is false of it and was accepted."""
+    other = kind.altered(shown, rng)
+    counts["presented"] += 1
+    accepted = other.check(shown.given.X, shown.given.y)
+    if not accepted and rng.random() < 0.2:
+        accepted = accepted_file(other, shown, counts)
+    if not accepted:
+        return ""
+    counts["true"] += 1
+    words = kind.false_if_accepted(other, shown.given)
+    return f"altered and accepted: {words}" if words else ""
 
 
 def accepted_file(proof: Any, shown: Presented, counts: Counter[str]) -> bool:
@@ -167,9 +193,11 @@ def climb(name: str, candidates: int, seed: Any, say: Any = print) -> Counter[st
     rng, counts = np.random.default_rng(seed), Counter[str]()
     if name == "model-files":
         return Sealed().run(candidates, rng, say)
-    kind = GAPS.get(name) or EXACT[name]
-    tried = tried_bounds if name in GAPS else tried_exact
-    step = moved if name in GAPS else kind.moved
+    if name == "inference":
+        return adversary_inference.run(candidates, rng, say)
+    kind = BOUNDS.get(name) or EXACT[name]
+    tried = tried_bounds if name in BOUNDS else tried_exact
+    step = moved if name in BOUNDS else kind.moved
     point: Any = None
     best, steps = math.inf, _STEPS
     with warnings.catch_warnings(), np.errstate(all="ignore"):

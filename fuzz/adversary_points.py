@@ -16,7 +16,7 @@ __all__ += ["moved", "near_one", "numbers", "scale"]
 
 Point = dict[str, Any]
 _FACTORS = (1.0 + 2.0**-52, 1.0 - 2.0**-53, 2.0, 0.5, -1.0, 10.0, 1e30, 1e-30)
-_FIXED = ("codes", "exponents")
+_FIXED = ("codes", "exponents", "groups")
 
 
 def scale(rng: Any, reach: float = 150.0) -> float:

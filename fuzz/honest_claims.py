@@ -12,7 +12,6 @@ from fuzz import exact_halfspaces as halfspaces
 from fuzz.exact_certificates import (
     Book,
     Facts,
-    duality_gap,
     fewest_errors,
     fisher,
     fisher_directions,
@@ -27,6 +26,7 @@ from fuzz.exact_certificates import (
 )
 from fuzz.exact_judge import exact, vector
 from fuzz.nasty import Nasty
+from fuzz.sparse_claims import sparse_softmax_gap, two_gap
 
 __all__ = ["of_certificate", "of_machine", "of_verdict"]
 
@@ -40,16 +40,16 @@ def of_certificate(
     s = np.ones(len(facts.rows)) if weights is None else weights
     if kind == "DualityGaps" or kind == "KernelGaps":
         for k, one in enumerate(proof.machines):
-            (duality_gap if kind == "DualityGaps" else kernel_gap)(book, one, facts, f"{k}: ")
+            (two_gap if kind == "DualityGaps" else kernel_gap)(book, one, facts, f"{k}: ")
         book.true("gap of all", proof.gap == max(one.gap for one in proof.machines))
     elif kind == "PairGaps":
         for (low, high), one in zip(proof.pairs, proof.machines, strict=True):
             rows = np.flatnonzero(np.isin(given.codes, (low, high)))
             part = Facts(given, rows, (given.codes[rows] == high).astype(int).tolist())
-            duality_gap(book, one, part, f"{low}-{high}: ")
+            two_gap(book, one, part, f"{low}-{high}: ")
     elif kind == "ScaledGap":
         for k, one in enumerate(proof.machines):
-            duality_gap(book, one, facts.divided(proof.exponents), f"{k}: ")
+            two_gap(book, one, facts.divided(proof.exponents), f"{k}: ")
     elif kind in _PLAIN:
         _PLAIN[kind](book, proof, facts)
     elif kind in ("Separation", "MarginBounds"):
@@ -67,7 +67,9 @@ def of_certificate(
 
 
 _PLAIN: dict[str, Callable[..., None]] = {
-    "DualityGap": duality_gap,
+    "DualityGap": two_gap,
+    "SparseGap": two_gap,
+    "SparseSoftmaxGap": sparse_softmax_gap,
     "MulticlassGap": multiclass_gap,
     "SoftmaxGap": softmax_gap,
     "KernelGap": kernel_gap,

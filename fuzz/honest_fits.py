@@ -29,6 +29,7 @@ from fuzz.honest_machines import (
     sgd,
     wrapped,
 )
+from fuzz.honest_sparse import sparse_logistic, sparse_multinomial, sparse_svm
 from fuzz.nasty import Nasty, nasty
 from separatrix.core.novikoff import widest
 from separatrix.problem.signed import SignedProblem
@@ -291,6 +292,9 @@ FITS: dict[str, Callable[[Any, Book], None]] = {
     "LinearSVM": linear_svm,
     "LogisticRegression": logistic,
     "multinomial": multinomial,
+    "sparse-logistic": sparse_logistic,
+    "sparse-LinearSVM": sparse_svm,
+    "sparse-multinomial": sparse_multinomial,
     "KernelSVM": kernel_svm,
     "LeastSquares": least_squares_fit,
     "Fisher": fisher,

@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 import pytest
-from fuzz import adversary, adversary_exact, adversary_gaps
+from fuzz import adversary, adversary_exact, adversary_gaps, adversary_sparse
 from fuzz.exact_judge import Claim, exact
 
-from separatrix.certificates import least_squares, separation
+from separatrix.certificates import least_squares, separation, sparse_gap, sparse_softmax_gap
 
 pytestmark = pytest.mark.long
 TRIES = 60
@@ -35,11 +35,14 @@ def quiet(*_, **__):
         ("softmax", "SoftmaxGap"),
         ("multiclass", "MulticlassGap"),
         ("kernel-multiclass", "KernelMulticlassGap"),
+        ("sparse-logistic", "SparseGap"),
+        ("sparse-hinge", "SparseGap"),
+        ("sparse-softmax", "SparseSoftmaxGap"),
     ],
 )
 def test_bounds_that_are_a_little_false_are_noticed(monkeypatch, kind, name):
     """Enclosures moved down by a share of 1e-9: what is then proved and accepted is false."""
-    made = getattr(adversary_gaps, name)
+    made = getattr(adversary_sparse if kind.startswith("sparse") else adversary_gaps, name)
     real = made._found
 
     def lower(self, *given):
@@ -48,6 +51,16 @@ def test_bounds_that_are_a_little_false_are_noticed(monkeypatch, kind, name):
 
     monkeypatch.setattr(made, "_found", lower)
     assert adversary.climb(kind, 300, 1, say=quiet)["false"] > 0
+
+
+@pytest.mark.parametrize("kind", ["sparse-logistic", "sparse-hinge", "sparse-softmax"])
+def test_columns_that_are_called_zero_too_soon_are_noticed(monkeypatch, kind):
+    """The best dual point taken to be where the point of the claim is."""
+    for module in (sparse_gap, sparse_softmax_gap):
+        real = module.out_of_reach
+        at = lambda data, gap, *rest, real=real: real(data, gap * 0.0, *rest)  # noqa: E731
+        monkeypatch.setattr(module, "out_of_reach", at)
+    assert adversary.climb(kind, 250, 1, say=quiet)["false"] > 0
 
 
 def test_a_least_squared_error_that_is_a_little_false_is_noticed(monkeypatch):

@@ -163,3 +163,22 @@ def test_a_share_that_coarse_sums_leave_open_is_proved_by_finer_ones():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(X, y)
     assert model.certificate_.check(X, y)
+
+
+def test_a_feasible_share_is_found_below_normal_numbers(monkeypatch):
+    """Products there are rounded by many units of the share: one at a time took for ever."""
+    tried, real = [], SparseGap._is_feasible
+
+    def counted(self, sizes, share):
+        tried.append(share)
+        assert len(tried) < 500
+        return real(self, sizes, share)
+
+    monkeypatch.setattr(SparseGap, "_is_feasible", counted)
+    X, signs = np.array([[1.0], [3.0], [-1.0]]) * 1e-310, np.array([1.0, -1.0, 1.0])
+    proof = SparseGap.proved(
+        X, signs, costs=np.ones(3), loss="squared_hinge", weights=np.zeros(2), ridge=0.0, l1=1e-312,
+        multipliers=np.array([0.5, 1.0, 0.5]), intercept=True,
+    )  # fmt: skip
+    assert proof.share == pytest.approx(1.0 / 300.0, rel=1e-9)
+    assert proof.check(X, signs)

@@ -341,3 +341,20 @@ def test_the_cost_of_large_single_precision_rows_is_not_zero():
 def test_a_singular_curvature_of_the_biases_is_no_error():
     """The fit ended in NumPy's LinAlgError."""
     assert honest.attempt("multinomial", 1001, 554)[2] == []
+
+
+def test_biases_that_no_row_holds_are_no_error_of_sparse_weights():
+    """Every row was sure of two classes of three: the fit ended in NumPy's LinAlgError."""
+    X, y = [[100000001.0], [100000000.4], [100000004.5], [100000000.4]], [1, 1, 2, 0]
+    model = sx.LogisticRegression(
+        0.087, l1_ratio=1.0, multi_class="multinomial", tol=1e-12, max_passes=300
+    )
+    with pytest.warns(ConvergenceWarning):
+        model.fit(X, y, [0.04, 6e8, 4600.0, 6e8])
+    assert model.certificate_.check(X, y)
+
+
+@pytest.mark.parametrize(("kind", "number"), [("sparse-LinearSVM", 38), ("sparse-logistic", 6)])
+def test_sparse_fits_of_extreme_columns_are_quiet(kind, number):
+    """Sums that overflow bound nothing, which is no matter for a warning of NumPy's."""
+    assert honest.attempt(kind, 5, number)[0] == "fits"

@@ -148,9 +148,10 @@ class SparseGap(DualityGap):
         if self._is_feasible(sizes, 1.0):
             return 1.0
         share = float((Enclosure.exact(self.l1) / float(sizes.high.max())).low)
-        # The product by a share is rounded, too.
+        # The product by a share is rounded, too: by many units where it is below normal numbers.
+        step = share - float(below(share))
         while share > 0.0 and not self._is_feasible(sizes, share):
-            share = float(below(share))
+            share, step = share - step, 2.0 * step
         return max(0.0, share)
 
     def _primal(self, terms: Terms) -> Enclosure:
@@ -259,12 +260,12 @@ def _row_weights(claim: SparseGap, gap: Enclosure, rounds: int) -> np.ndarray:
             replace(claim, costs=costs[used], multipliers=alpha[used]), gap, rounds
         )
         return found
-    p = alpha * claim.share / costs
-    double, off = above(float(gap.high) * 2.0) / costs, dot_error(_ROUNDINGS, 1.0)
-    largest = np.full(len(p), 0.25)
-    for _ in range(rounds):
-        away = np.sqrt(double * largest)
-        near = np.clip(0.5, p - away, p + away)
-        # Unless it is 1/2, no number is above 1 here: few roundings are off by few units.
-        np.minimum(largest, near * (1.0 - near) + off, out=largest)
+    largest, off = np.full(len(costs), 0.25), dot_error(_ROUNDINGS, 1.0)
+    with np.errstate(over="ignore"):  # a gap that is many times a cost tells nothing of its row
+        p, double = alpha * claim.share / costs, above(float(gap.high) * 2.0) / costs
+        for _ in range(rounds):
+            away = np.sqrt(double * largest)
+            near = np.clip(0.5, p - away, p + away)
+            # Unless it is 1/2, no number is above 1 here: few roundings are off by few units.
+            np.minimum(largest, near * (1.0 - near) + off, out=largest)
     return np.asarray(above(costs * largest))

@@ -69,5 +69,6 @@ class SparseProblem(MachineProblem):
 
     def excess(self, u: FloatArray) -> float:
         """Return what the dual loses where a size is above l; there must be a ridge."""
-        above = np.maximum(self.sizes(u) - self.l1, 0.0)
-        return float(above @ above) / (2.0 * self.ridge)
+        with np.errstate(over="ignore"):  # then this point bounds nothing
+            above = np.maximum(self.sizes(u) - self.l1, 0.0)
+            return float(above @ above) / (2.0 * self.ridge)

@@ -21,6 +21,7 @@ __all__ = [
 
 _ENOUGH_BIAS, _OF_THE_TOLERANCE = 1e-14, 1e-5  # of all costs together
 _BIAS_STEPS, _HALVINGS, _LONGEST = 60, 30, 8.0
+_HELD = 1e-12  # of the trace, where nothing else holds the biases
 
 
 @dataclass
@@ -134,11 +135,19 @@ def _pulls(p, codes, costs):  # type: ignore[no-untyped-def]
 
 
 def bias_curvature(p: np.ndarray, costs: np.ndarray) -> np.ndarray:
-    """Return sum_i c_i (diag p_i - p_i p_i'), with the direction that changes nothing filled in."""
+    """Return sum_i c_i (diag p_i - p_i p_i'), with the direction that changes nothing filled in.
+
+    Where every row is sure of a few classes, more directions change nothing: they get a little.
+    """
     weighted = p * costs[:, None]
     found = np.diag(weighted.sum(axis=0)) - weighted.T @ p
-    trace = float(np.trace(found))
-    return found + max(trace, 1e-300) / len(found) ** 2
+    trace = max(float(np.trace(found)), 1e-300)
+    found += trace / len(found) ** 2
+    try:
+        np.linalg.inv(found)
+    except np.linalg.LinAlgError:
+        found += _HELD * trace * np.eye(len(found))
+    return np.asarray(found)
 
 
 def centre_biases(state: SparseClassState) -> None:

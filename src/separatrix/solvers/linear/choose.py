@@ -49,18 +49,20 @@ _NARROW, _MODEST = 60, 2_000
 # Seconds for one multiplication of a d x d product, and for one entry of a coordinate pass.
 _PRODUCT, _ENTRY = 2.5e-10, 3e-9
 _ITERATIONS, _PASSES = 25, 60
-# Seconds of a pass: an entry, a row, the rest; of an iteration of the interior point: a product, an
-# entry, a row, the rest. Fitted to 150 generated problems; only their ratio matters.
-_OF_PASS = 3.7e-9, 1.2e-7, 9e-5
-_OF_ITERATION = 1.4e-10, 8e-9, 2.5e-7, 9e-4
+# Seconds of a pass of coordinate descent for each entry and row; of an update for each row and
+# column, and the rest; of an iteration of the interior point for each product and entry (dense,
+# sparse), for each product of the factor and each row, and the rest. Fitted to 120 generated
+# problems; only their ratio matters.
+_OF_PASS = 1.5e-9, 8.5e-8
+_OF_UPDATE = 7.2e-8, 2e-8, 8.7e-5
+_OF_ITERATION = {False: (5e-11, 1.8e-8), True: (1.3e-10, 4.1e-8)}
+_OF_FACTOR, _OF_ROW, _OF_REST = 1.6e-10, 1.5e-7, 7e-4
 _OF_DENSE = 6e-11  # seconds for one multiplication where large matrices are factored
 _FEW_ENTRIES = 20_000  # so few are solved at once to all digits
-# Few columns and a far reach: passes over the rows are slow. But where the matrix costs so many
-# passes (one class is rare, and the rows are many), a share of them is not too much to try.
+# Few columns, and a row that can move its own margin far: passes over the rows are slow.
 _FAR = ((30, 10.0), (100, 300.0))
-_DEAR, _MANY_ENTRIES, _TRIAL_OF_DEAR = 85.0, 50_000, 0.15
 # Newton's method costs about so many passes, where there are many more rows than columns.
-_TALL, _NEWTON = 4, 40.0
+_TALL, _NEWTON = 4, 17.0
 _BIAS_ROUNDING = 2.0**-40  # of the size of scores
 
 
@@ -81,8 +83,7 @@ def choose(problem: MachineProblem) -> str:
     if problem.loss == HINGE and not problem.is_hard and d <= _MODEST:
         if n * d <= _FEW_ENTRIES:
             return by_matrix_alone
-        is_slow = _is_far(problem) and not _is_dear(problem)
-        return by_matrix_alone if is_slow else "dual_coordinate"
+        return by_matrix_alone if _is_far(problem) else "dual_coordinate"
     if d <= _NARROW or (d <= _MODEST and not sp.issparse(problem.X)):
         # Dense columns are seldom scaled, and passes over rows do not converge on raw ones.
         return by_matrix_alone
@@ -97,13 +98,17 @@ class Plan:
     """The solver to begin with, and one to go over to where its passes get nowhere.
 
     `price` is what that one costs in all, in passes of the first; infinite where it is not known.
-    `trial` is the share of it that is spent before passes are given up.
+    `fixed` is the share of a full pass that an update costs even where it visits few rows.
     """
 
     solver: str
     other: str | None = None
     price: float = np.inf
-    trial: float = 0.1
+    fixed: float = 0.0
+
+    def work(self, passes: float, updates: int) -> float:
+        """Return what passes in so many updates cost, in full passes of one update each."""
+        return (1.0 - self.fixed) * passes + self.fixed * updates
 
 
 def plan(problem: MachineProblem) -> Plan:
@@ -111,40 +116,36 @@ def plan(problem: MachineProblem) -> Plan:
     solver = choose(problem)
     other = _other_solver(problem, solver)
     if other == "interior_point":
-        trial = _TRIAL_OF_DEAR if _is_far(problem) else Plan.trial
-        return Plan(solver, other, _price(problem), trial)
+        return Plan(solver, other, *_price(problem))
     tall = other == "newton" and problem.X.shape[0] >= _TALL * problem.X.shape[1]
     return Plan(solver, other, _NEWTON if tall else np.inf)
 
 
-def _price(problem: MachineProblem) -> float:
-    """Return about how many passes of coordinate descent cost as much as the interior point."""
+def _price(problem: MachineProblem) -> tuple[float, float]:
+    """Return about how many passes the interior point costs, and what share of one is fixed."""
     mass = float(problem.costs.sum())
     if not 0.0 < mass < np.inf:
-        return np.inf
+        return np.inf, 0.0
     n, d = problem.X.shape
-    entries = float(problem.X.nnz if sp.issparse(problem.X) else n * d)
-    entry, row, rest = _OF_PASS
-    a_pass = entry * entries + row * n + rest
-    product, entry, row, rest = _OF_ITERATION
-    iteration = product * (_products(problem) + d**3 / 3.0) + entry * entries + row * n + rest
-    # Iterations grow with the rows, with the costs, and where one class is rare (a fit, as above).
+    is_sparse = sp.issparse(problem.X)
+    entries = float(problem.X.nnz if is_sparse else n * d)
+    of_row, of_column, rest = _OF_UPDATE
+    update = of_row * n + of_column * d + rest
+    a_pass = _OF_PASS[0] * entries + _OF_PASS[1] * n + update
+    product, entry = _OF_ITERATION[is_sparse]
+    iteration = product * _products(problem) + entry * entries
+    iteration += _OF_FACTOR * d**3 / 3.0 + _OF_ROW * n + _OF_REST
+    # Iterations grow with rows and columns, and where one class is rare (a fit, as above).
     positive = float(problem.costs[problem.signs > 0.0].sum()) / mass
     rare = max(min(positive, 1.0 - positive), 1e-4)
-    iterations = 3.0 * n**0.15 * rare**-0.22 * max(_reach(problem), 1e-6) ** 0.055
-    return float(iterations * iteration / a_pass)
+    iterations = 0.57 * n**0.27 * d**0.2 * rare**-0.064
+    return float(iterations * iteration / a_pass), float(update / a_pass)
 
 
 def _is_far(problem: MachineProblem) -> bool:
     """Whether there are few columns, and a row can move its own margin far."""
     reach = _reach(problem)
     return any(problem.X.shape[1] <= columns and reach > far for columns, far in _FAR)
-
-
-def _is_dear(problem: MachineProblem) -> bool:
-    """Whether the interior point is expected to cost many passes."""
-    entries = problem.X.nnz if sp.issparse(problem.X) else problem.X.size
-    return bool(entries > _MANY_ENTRIES) and _price(problem) > _DEAR
 
 
 def _reach(problem: MachineProblem) -> float:
@@ -245,6 +246,12 @@ class MachineRun:
     def allow(self, passes: float) -> None:
         """Let a run go on to so many passes."""
         self.state.memory.max_passes = passes
+
+    @property
+    def hoped_gap(self) -> float:
+        """The gap if what the run hopes of its dual holds: known sooner than a proved one."""
+        state = self.state
+        return dual_coordinate.hoped_gap(state) if self.method is dual_coordinate else state.gap
 
     def as_given(self, w: np.ndarray) -> np.ndarray:
         """Return weights of the state for the columns as they were given."""

@@ -93,6 +93,16 @@ def test_plans_of_ugly_problems(loss):
             assert found.price > 0.0
 
 
+@pytest.mark.parametrize(("share", "solver"), [(0.4, "interior_point"), (0.01, "dual_coordinate")])
+def test_where_a_class_is_rare_passes_are_tried(share, solver):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40_000, 6))
+    signs = np.where(rng.random(len(X)) < share, 1.0, -1.0)
+    found = plan(MachineProblem(SignedProblem(X, signs), np.full(len(X), 5.0), HINGE))
+    assert found.solver == solver
+    assert found.other == ("interior_point" if solver == "dual_coordinate" else None)
+
+
 def test_the_trial_is_a_share_of_the_price():
     late = [(p, 1.0 if p < 12 else 0.5 ** (p - 11)) for p in range(1, 60)]
     assert looks(Watch(30.0, 1e-6), late) is not None

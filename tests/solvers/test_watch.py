@@ -119,7 +119,7 @@ def test_the_nearer_the_optimum_the_less_the_other_solver_costs():
 
 def test_a_gap_that_is_only_hoped_for_is_not_waited_for_for_ever():
     watch = Watch(20.0, 1e-6)
-    hoped = [watch.is_worth_it(float(p), 1e-9) for p in (4, 12, 30)]
+    hoped = [watch.is_worth_it(passes, gap) for passes, gap in ((4, 1e-8), (12, 1e-9), (30, 1e-10))]
     assert hoped == [True, False, False]
 
 

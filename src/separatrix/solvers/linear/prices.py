@@ -14,12 +14,12 @@ __all__ = ["price_of_interior_point", "products", "rare_share", "reach"]
 
 # Seconds of a pass of coordinate descent for each entry and row; of an update for each row and
 # column, and the rest; of an iteration of the interior point for each product and entry (dense,
-# sparse), for each product of the factor and each row, and the rest. Fitted to 120 generated
-# problems; only their ratio matters.
+# sparse), for each product of the factor, each entry of the matrix and each row, and the rest.
+# Fitted to 240 generated problems; only their ratio matters.
 _OF_PASS = 1.5e-9, 8.5e-8
 _OF_UPDATE = 7.2e-8, 2e-8, 8.7e-5
-_OF_ITERATION = {False: (5e-11, 1.8e-8), True: (1.3e-10, 4.1e-8)}
-_OF_FACTOR, _OF_ROW, _OF_REST = 1.6e-10, 1.5e-7, 7e-4
+_OF_ITERATION = {False: (1e-10, 1.4e-8), True: (2e-10, 2e-8)}
+_OF_FACTOR, _OF_MATRIX, _OF_ROW, _OF_REST = 6e-11, 4e-8, 2.3e-7, 4e-4
 
 
 def price_of_interior_point(problem: MachineProblem) -> tuple[float, float]:
@@ -34,7 +34,7 @@ def price_of_interior_point(problem: MachineProblem) -> tuple[float, float]:
     a_pass = _OF_PASS[0] * entries + _OF_PASS[1] * n + update
     product, entry = _OF_ITERATION[is_sparse]
     iteration = product * products(problem) + entry * entries
-    iteration += _OF_FACTOR * d**3 / 3.0 + _OF_ROW * n + _OF_REST
+    iteration += _OF_FACTOR * d**3 / 3.0 + _OF_MATRIX * d**2 + _OF_ROW * n + _OF_REST
     # Iterations grow with rows and columns, and where one class is rare (a fit, as above).
     iterations = 0.57 * n**0.27 * d**0.2 * max(rare_share(problem), 1e-4) ** -0.064
     return float(iterations * iteration / a_pass), float(update / a_pass)

@@ -17,7 +17,7 @@ import math
 __all__ = ["Watch"]
 
 _FIRST, _LEAST, _STEP = 2.0, 8.0, 1.25
-_TRIAL = 0.2  # of the price, that is spent before passes are given up
+_TRIAL = 0.15  # of the price, that is spent before passes are given up
 _KEEP = 1.4  # prices that passes still needed may cost: they speed up once the active rows are few
 _PATIENCE = 300.0  # passes, where the price of the other solver is not known
 _ABOVE_TOL = 1.1  # a gap that is hoped for is no proof: it may stay at the tolerance for ever

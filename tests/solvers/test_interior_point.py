@@ -174,6 +174,36 @@ def test_a_claim_that_is_good_enough_is_kept():
     assert again.gap <= 1e-7
 
 
+def test_starts_from_any_claim():
+    for seed in cases(120):
+        case = problem(seed)
+        if case.kind == "extreme_columns":
+            continue
+        posed = machine(case, seed, moderate=True)
+        rng = np.random.default_rng(seed)
+        w = rng.normal(size=posed.X.shape[1] + 1) * 10.0 ** rng.integers(-6, 3)
+        alpha = rng.random(len(posed.costs)) * posed.costs
+        rough, _ = solve(interior_point, posed, tol=10.0 ** rng.uniform(-4, -1))
+        for first in ((w, alpha), (w, None), (rough.w, rough.alpha)):
+            state, status = solve(interior_point, posed, tol=TOL, first=first)
+            assert status is Status.OPTIMAL, seed
+            assert_bracket(posed, state, TOL)
+
+
+def test_a_claim_of_other_costs_saves_iterations():
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(4_000, 20)) * 10.0 ** rng.normal(size=20)
+    signs = np.where(X[:, 0] + X[:, 1] + 8.0 * rng.normal(size=len(X)) > 0.0, 1.0, -1.0)
+    rows = SignedProblem(X, signs)
+    less, more = (MachineProblem(rows, np.full(len(X), C), HINGE) for C in (0.01, 0.03))
+    claim, _ = solve(interior_point, less, tol=TOL)
+    cold, _ = solve(interior_point, more, tol=TOL)
+    warm, status = solve(interior_point, more, tol=TOL, first=(claim.w, claim.alpha))
+    assert status is Status.OPTIMAL
+    assert_bracket(more, warm, TOL)
+    assert warm.updates <= 0.8 * cold.updates
+
+
 def test_single_precision_rows_are_summed_in_double():
     case = problem(19, kind="overlapping_gaussians")
     single = case.X.astype(np.float32)

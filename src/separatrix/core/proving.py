@@ -15,13 +15,13 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from separatrix.certificates.duality_gap import DualityGap
+from separatrix.core.two_solvers import TwoSolvers, begun
 from separatrix.core.verdict import Verdict, separability_of
 from separatrix.errors import NotSeparableError
 from separatrix.problem.canonical import LaterName
 from separatrix.problem.losses import HINGE, NAMES
 from separatrix.problem.machine import MachineProblem
-from separatrix.solvers.linear.choose import MachineRun, Plan, plan
-from separatrix.solvers.linear.watch import Watch
+from separatrix.solvers.linear.choose import Plan, plan
 from separatrix.solvers.running.drive import Status, go_on
 
 __all__ = [
@@ -44,7 +44,6 @@ _FAR_BELOW = 0.1
 _HAIRS = (0.0, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8)
 _MARKEDLY = 0.5  # of the gap: rounding alone does not decide between two claims that prove nothing
 _SMALL, _SMALL_TOL = 20_000, 1e-9
-_NEWTON_TURN, _TURN = 10.0, 1.0  # in prices: the first turns of Newton's method and of passes
 _NOTHING_PROVED = 1.001  # the objective is never below 0
 
 
@@ -178,69 +177,18 @@ class Hyperplane:
     ) -> None:
         self.problem, self.effort, self.about, self.report = problem, effort, about, report
         planned = plan(problem) if effort.solver == "auto" else Plan(effort.solver)
-        self.solver, self.other = planned.solver, planned.other
-        if problem.is_hard and self.solver == "dual_coordinate" and np.isinf(effort.deadline):
+        if problem.is_hard and planned.solver == "dual_coordinate" and np.isinf(effort.deadline):
             # Passes do not tell an impossible margin from a slow one; a deadline ends either.
             refuse_if_inseparable(problem)
         self.aim = first_tolerance(problem, effort)
-        self.watch = Watch(planned.price, self.aim, planned.trial)
-        self.paused: MachineRun | None = None  # of the solver that gave way
-        self.turn = planned.price
-        self.run = self._begun(problem, np.inf if self.other is None else self.watch.next, first)
-
-    def _begun(self, problem: MachineProblem, patience: float, first: Any = None) -> MachineRun:
-        return MachineRun(
-            problem,
-            self.solver,
-            tol=self.effort.tol,
-            seed=self.effort.seed,
-            max_passes=min(self.effort.max_passes, patience),
-            first=first,
-            deadline=self.effort.deadline,
-        )
+        self.solvers = TwoSolvers(problem, effort, planned, self.aim, first)
 
     def solve(self) -> Status:
-        """Run the solver; one whose passes get nowhere gives way to another."""
-        status = self._went_on()
-        while status is Status.BUDGET and self.other is not None and self._is_due():
-            state = self.run.state
-            if self.paused is None and self.watch.is_worth_it(state.passes, state.gap):
-                self.run.allow(min(self.effort.max_passes, self.watch.next))
-            else:
-                self._change_over(self.other)
-            status = self._went_on()
-        self.claims = self.run.claims()
+        """Run the solver, and a second one where the first gets nowhere."""
+        status = self.solvers.go_on(self.aim, self.report)
+        self.claims = self.solvers.run.claims()
         self.is_rough = not self.claims.is_settled and status.is_final
         return status
-
-    def _went_on(self) -> Status:
-        return self.run.go_on(self.aim, self.effort.deadline, self.report)
-
-    def _change_over(self, other: str) -> None:
-        """Let the other solver go on.
-
-        The interior point always ends. Newton's method may not, within reason, where C is large and
-        few rows count; then both take turns, each twice as long as the last.
-        """
-        run, state = self.paused, self.run.state
-        takes_turns = other != "interior_point" and np.isfinite(self.turn)
-        self.paused, self.other, self.solver = self.run, None, other
-        patience = np.inf
-        if takes_turns:
-            self.other = self.run.solver
-            patience = self.turn * (_NEWTON_TURN if other == "newton" else _TURN)
-            patience += 0.0 if run is None else run.state.passes
-            self.turn, self.watch.next = 2.0 * self.turn, patience
-        if run is None:
-            self.run = self._begun(self.problem, patience, (state.w, state.alpha))
-        else:
-            run.allow(min(self.effort.max_passes, patience))
-            self.run = run
-
-    def _is_due(self) -> bool:
-        """Whether it was the watch that ended the run, and time is left."""
-        passes = self.run.state.passes
-        return self.watch.next <= passes < self.effort.max_passes and self.effort.seconds > 0.0
 
     def prove(self, is_last: bool) -> float:
         """Prove the gap, unless the support vectors are not settled and may yet be."""
@@ -256,7 +204,6 @@ class Hyperplane:
     def tighten(self, status: Status) -> bool:
         """Aim lower."""
         self.aim *= 0.1 if self.is_rough else 1e-3
-        self.watch.tol = self.aim
         return status.is_final
 
     def fitted(self, status: Status) -> Fitted:
@@ -267,13 +214,13 @@ class Hyperplane:
             status = Status.OPTIMAL if self.proof.gap <= self.effort.tol else status
         if problem.is_hard and not self.proof.holds and self.effort.seconds > 0.0:
             refuse_if_inseparable(problem)
-        runs = [self.run] if self.paused is None else [self.paused, self.run]
+        runs = self.solvers.runs
         return Fitted(
             proof=self.proof,
             status=status,
             updates=sum(run.state.updates for run in runs),
             passes=sum(run.state.passes for run in runs),
-            solver=self.solver,
+            solver=runs[-1].solver,
             weights=self.claims.w,
             signs=problem.signs,
             bias_interval=self._bias_interval(),
@@ -293,7 +240,7 @@ class Hyperplane:
         """
         problem, effort = self.problem, self.effort
         hard = replace(problem, costs=np.where(problem.costs > 0.0, np.inf, 0.0))
-        run = self._begun(hard, np.inf)
+        run = begun(hard, self.solvers.run.solver, effort)
         run.go_on(first_tolerance(hard, effort), effort.deadline, None)
         found = run.claims()
         if not (found.alpha <= problem.costs).all():

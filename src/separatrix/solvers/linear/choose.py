@@ -37,6 +37,7 @@ from separatrix.solvers.linear.balance import balanced
 from separatrix.solvers.linear.claims import hard_claim, hinge_bias_interval
 from separatrix.solvers.linear.contract import MachineState
 from separatrix.solvers.linear.dual_polish import on_the_faces, on_this_face
+from separatrix.solvers.linear.prices import price_of_interior_point, products, rare_share, reach
 from separatrix.solvers.running.drive import NO_LIMIT, OVERRUN, Status, go_on
 from separatrix.solvers.running.threads import one_thread
 
@@ -49,18 +50,13 @@ _NARROW, _MODEST = 60, 2_000
 # Seconds for one multiplication of a d x d product, and for one entry of a coordinate pass.
 _PRODUCT, _ENTRY = 2.5e-10, 3e-9
 _ITERATIONS, _PASSES = 25, 60
-# Seconds of a pass: an entry, a row, the rest; of an iteration of the interior point: a product, an
-# entry, a row, the rest. Fitted to 150 generated problems; only their ratio matters.
-_OF_PASS = 3.7e-9, 1.2e-7, 9e-5
-_OF_ITERATION = 1.4e-10, 8e-9, 2.5e-7, 9e-4
 _OF_DENSE = 6e-11  # seconds for one multiplication where large matrices are factored
 _FEW_ENTRIES = 20_000  # so few are solved at once to all digits
-# Few columns and a far reach: passes over the rows are slow. But where the matrix costs so many
-# passes (one class is rare, and the rows are many), a share of them is not too much to try.
-_FAR = ((30, 10.0), (100, 300.0))
-_DEAR, _MANY_ENTRIES, _TRIAL_OF_DEAR = 85.0, 50_000, 0.15
+# Few columns, and a row that can move its own margin far: passes over the rows are slow. But where
+# one class is rare the interior point may be as slow.
+_FAR, _RARE = ((30, 10.0), (100, 300.0)), 0.1
 # Newton's method costs about so many passes, where there are many more rows than columns.
-_TALL, _NEWTON = 4, 40.0
+_TALL, _NEWTON = 4, 17.0
 _BIAS_ROUNDING = 2.0**-40  # of the size of scores
 
 
@@ -81,12 +77,12 @@ def choose(problem: MachineProblem) -> str:
     if problem.loss == HINGE and not problem.is_hard and d <= _MODEST:
         if n * d <= _FEW_ENTRIES:
             return by_matrix_alone
-        is_slow = _is_far(problem) and not _is_dear(problem)
+        is_slow = _is_far(problem) and rare_share(problem) > _RARE
         return by_matrix_alone if is_slow else "dual_coordinate"
     if d <= _NARROW or (d <= _MODEST and not sp.issparse(problem.X)):
         # Dense columns are seldom scaled, and passes over rows do not converge on raw ones.
         return by_matrix_alone
-    by_matrix = _ITERATIONS * _PRODUCT * (_products(problem) + d**3 / 3.0)
+    by_matrix = _ITERATIONS * _PRODUCT * (products(problem) + d**3 / 3.0)
     by_passes = _PASSES * _ENTRY * entries
     # Narrow data are hard for coordinate descent at large C: the matrix may cost a good deal more.
     return by_matrix_alone if by_matrix < 4.0 * by_passes else "dual_coordinate"
@@ -97,13 +93,17 @@ class Plan:
     """The solver to begin with, and one to go over to where its passes get nowhere.
 
     `price` is what that one costs in all, in passes of the first; infinite where it is not known.
-    `trial` is the share of it that is spent before passes are given up.
+    `fixed` is the share of a full pass that an update costs even where it visits few rows.
     """
 
     solver: str
     other: str | None = None
     price: float = np.inf
-    trial: float = 0.1
+    fixed: float = 0.0
+
+    def work(self, passes: float, updates: int) -> float:
+        """Return what passes in so many updates cost, in full passes of one update each."""
+        return (1.0 - self.fixed) * passes + self.fixed * updates
 
 
 def plan(problem: MachineProblem) -> Plan:
@@ -111,47 +111,15 @@ def plan(problem: MachineProblem) -> Plan:
     solver = choose(problem)
     other = _other_solver(problem, solver)
     if other == "interior_point":
-        trial = _TRIAL_OF_DEAR if _is_far(problem) else Plan.trial
-        return Plan(solver, other, _price(problem), trial)
+        return Plan(solver, other, *price_of_interior_point(problem))
     tall = other == "newton" and problem.X.shape[0] >= _TALL * problem.X.shape[1]
     return Plan(solver, other, _NEWTON if tall else np.inf)
 
 
-def _price(problem: MachineProblem) -> float:
-    """Return about how many passes of coordinate descent cost as much as the interior point."""
-    mass = float(problem.costs.sum())
-    if not 0.0 < mass < np.inf:
-        return np.inf
-    n, d = problem.X.shape
-    entries = float(problem.X.nnz if sp.issparse(problem.X) else n * d)
-    entry, row, rest = _OF_PASS
-    a_pass = entry * entries + row * n + rest
-    product, entry, row, rest = _OF_ITERATION
-    iteration = product * (_products(problem) + d**3 / 3.0) + entry * entries + row * n + rest
-    # Iterations grow with the rows, with the costs, and where one class is rare (a fit, as above).
-    positive = float(problem.costs[problem.signs > 0.0].sum()) / mass
-    rare = max(min(positive, 1.0 - positive), 1e-4)
-    iterations = 3.0 * n**0.15 * rare**-0.22 * max(_reach(problem), 1e-6) ** 0.055
-    return float(iterations * iteration / a_pass)
-
-
 def _is_far(problem: MachineProblem) -> bool:
     """Whether there are few columns, and a row can move its own margin far."""
-    reach = _reach(problem)
-    return any(problem.X.shape[1] <= columns and reach > far for columns, far in _FAR)
-
-
-def _is_dear(problem: MachineProblem) -> bool:
-    """Whether the interior point is expected to cost many passes."""
-    entries = problem.X.nnz if sp.issparse(problem.X) else problem.X.size
-    return bool(entries > _MANY_ENTRIES) and _price(problem) > _DEAR
-
-
-def _reach(problem: MachineProblem) -> float:
-    """Return how far one row can move its own margin, C |x|^2, in the mean."""
-    entries = problem.X.data if sp.issparse(problem.X) else problem.X.ravel()
-    with np.errstate(over="ignore"):
-        return float(problem.costs.mean()) * float(entries @ entries) / problem.X.shape[0]
+    how_far = reach(problem)
+    return any(problem.X.shape[1] <= columns and how_far > far for columns, far in _FAR)
 
 
 def _other_solver(problem: MachineProblem, solver: str) -> str | None:
@@ -169,15 +137,6 @@ def _is_short(problem: MachineProblem) -> bool:
     """Whether there are few rows and many more columns."""
     n, d = problem.X.shape
     return n <= _FEW_ROWS and 2 * n < d
-
-
-def _products(problem: MachineProblem) -> float:
-    """Return how many products a d x d matrix of the rows takes."""
-    n, d = problem.X.shape
-    if not sp.issparse(problem.X):
-        return 0.5 * n * d * d
-    lengths = np.diff(problem.X.indptr).astype(np.float64)
-    return 4.0 * float(lengths @ lengths)  # no vector instructions there
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,6 +205,12 @@ class MachineRun:
         """Let a run go on to so many passes."""
         self.state.memory.max_passes = passes
 
+    @property
+    def hoped_gap(self) -> float:
+        """The gap if what the run hopes of its dual holds: known sooner than a proved one."""
+        state = self.state
+        return dual_coordinate.hoped_gap(state) if self.method is dual_coordinate else state.gap
+
     def as_given(self, w: np.ndarray) -> np.ndarray:
         """Return weights of the state for the columns as they were given."""
         return self._back(w)
@@ -299,7 +264,7 @@ def _least_seconds(problem: MachineProblem, solver: str) -> float:
     if solver == "gram":
         by_eigenvectors = sp.issparse(problem.X) and n * d > gram.SMALL
         return _OF_DENSE * (10.0 * float(n) ** 3 if by_eigenvectors else 2.0 * n * d * min(n, d))
-    return _OF_DENSE * (_products(problem) + float(d) ** 3 / 3.0)
+    return _OF_DENSE * (products(problem) + float(d) ** 3 / 3.0)
 
 
 def _method(problem: MachineProblem, solver: str) -> Any:
@@ -313,7 +278,7 @@ def _method(problem: MachineProblem, solver: str) -> Any:
     if solver == "dual_coordinate":
         return dual_coordinate
     d = problem.X.shape[1]
-    by_matrix = _products(problem) + d**3 / 3.0
+    by_matrix = products(problem) + d**3 / 3.0
     entries = problem.X.nnz if sp.issparse(problem.X) else problem.X.size
     return newton if d <= _NARROW or by_matrix * _PRODUCT < 20 * entries * _ENTRY else newton_cg
 

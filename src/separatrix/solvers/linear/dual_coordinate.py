@@ -70,7 +70,7 @@ from separatrix.solvers.linear.dual_claims import (
 from separatrix.solvers.linear.primal_point import dual_value, inner
 from separatrix.solvers.linear.subspace import HISTORY, accelerate
 from separatrix.solvers.running import row_order
-from separatrix.solvers.running.drive import Status, advanced
+from separatrix.solvers.running.drive import Status, advanced, relative_gap
 
 _CHECK_EVERY = 5  # updates; more often, and rows come back too early to be left out
 _REFRESH_EVERY = 20  # checks, after which w is computed from alpha afresh
@@ -213,6 +213,12 @@ def _transferred(alpha: np.ndarray, problem: MachineProblem) -> np.ndarray:
 def advance(state: MachineState, budget: int) -> Status | None:
     """Make at most `budget` passes."""
     return advanced(state, budget, _verdict, _iterate)
+
+
+def hoped_gap(state: MachineState) -> float:
+    """Return the gap at the dual value of this update, before its balance is repaired."""
+    hoped = relative_gap(state.primal, float(state.memory.memory.numbers[VALUE]))
+    return min(hoped, state.gap) if hoped > 0.0 else state.gap
 
 
 def _verdict(state: MachineState) -> Status | None:

@@ -13,8 +13,8 @@ iteration brackets the optimum, and the run ends as soon as the bracket is as na
 Rows on a device take the same steps there; of them only the soft margin is solved.
 
 A claim to start from (`first`) is kept while it is the best known, and ends the run if it is good
-enough, but does not move the start: an interior point begun near an optimum of other costs makes
-short steps (on a9a, 40 to 80 iterations instead of 20).
+enough. The run starts at its w, with products as large as its gap allows: begun nearer to their end
+it makes short steps (on a9a, 40 to 80 iterations instead of 20).
 """
 
 from __future__ import annotations
@@ -55,6 +55,9 @@ _LOOK, _LOOK_SELDOM = 8, 32
 # From the first gap on the optimum is looked for on the face of the box that the point is near;
 # where it is not there, again at a gap so much smaller.
 _CROSS, _CROSS_LATER = 1e-4, 1e-2
+# A start from a claim has the mean product of its gap, times this: nearer the end of the path of
+# centres, steps from a point far from that path are short.
+_AHEAD = 10.0
 _EQUAL = 1e-12  # costs of two classes, sums rounded
 _ROUGH = 1e-8
 
@@ -99,8 +102,15 @@ def start(
         if problem.is_hard and on_device(problem.X):
             return state  # no steps are made there: nothing is claimed, and nothing proved
         rows, pairs, quadratic = claims.laid_out()
-        begin = hard_run if problem.is_hard else centred_run
-        run = begin(rows, pairs, quadratic, problem.rows.fit_intercept)
+        has_bias = problem.rows.fit_intercept
+        if problem.is_hard:
+            run = hard_run(rows, pairs, quadratic, has_bias)
+        elif w is None or on_device(problem.X):
+            run = centred_run(rows, pairs, quadratic, has_bias)
+        else:
+            mu = _AHEAD * (state.primal - state.dual) / pairs.count
+            v = _scaled(rows, state.w, has_bias)
+            run = centred_run(rows, pairs, quadratic, has_bias, v, mu)
         state.memory.run = run
         if on_device(problem.X):
             return state  # there is no crossing over
@@ -109,6 +119,11 @@ def start(
         if not problem.is_hard:
             state.memory.cross_at = _CROSS
     return state
+
+
+def _scaled(rows: Any, w: FloatArray, has_bias: bool) -> FloatArray:
+    """Return [v, b] for the columns as the run sees them."""
+    return np.append(w[1:] * rows.scale, has_bias * (w[0] + float(rows.mean @ w[1:])))
 
 
 def _claims_of(state: MachineState) -> Any:

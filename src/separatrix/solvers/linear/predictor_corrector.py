@@ -85,9 +85,11 @@ class Run:
         return primal, float(pairs.alpha.sum()) - 0.5 * float(inverse @ (u * u))
 
 
-def centred_run(rows: Any, pairs: Pairs, quadratic: Any, has_bias: bool) -> Run:
-    """Begin at v = 0, exactly centred, with the b that balances alpha where b is free."""
-    mu, v = float(pairs.costs.mean()), rows.xp.zeros_like(quadratic)
+def centred_run(
+    rows: Any, pairs: Pairs, quadratic: Any, has_bias: bool, v: Any = None, mu: float = np.inf
+) -> Run:
+    """Begin at v, or at 0, exactly centred, with the b that balances alpha where b is free."""
+    mu, v = min(float(pairs.costs.mean()), mu), rows.xp.zeros_like(quadratic) if v is None else v
     scores = rows.dot(v[:-1])
     if has_bias and quadratic[-1] == 0.0:
         v[-1] = _balancing_bias(pairs, scores, mu)

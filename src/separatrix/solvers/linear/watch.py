@@ -1,12 +1,12 @@
 """Whether passes are worth going on with, or another solver would be there sooner.
 
 Coordinate descent needs ten passes on one problem and ten thousand on the next, and no look at the
-data tells which. The gap does, as it falls: from the gap some passes ago the passes still needed
-are extrapolated, and where they cost more than the other solver does from its start, it takes over.
-Looks come at growing distances. Passes are counted, not timed: the same problem takes the same way.
+data tells which. The gap does, as it falls: from the gap some passes ago the work still needed is
+extrapolated, and where it is more than the other solver needs from here, that one takes over.
+Looks come at growing distances. Work is counted, not timed: the same problem takes the same way.
 
 >>> watch = Watch(price=50.0, tol=1e-6)
->>> watch.is_worth_it(2.0, 0.5), watch.is_worth_it(4.0, 0.1), watch.is_worth_it(8.0, 0.09)
+>>> watch.is_worth_it(5.0, 0.5), watch.is_worth_it(10.0, 0.1), watch.is_worth_it(20.0, 0.09)
 (True, True, False)
 """
 
@@ -16,33 +16,43 @@ import math
 
 __all__ = ["Watch"]
 
-_FIRST, _LEAST, _STEP = 2.0, 4.0, 1.25
-_BLIND = 8.0  # passes within which the gap is measured first: until then nothing is known of it
-_KEEP = 0.6  # of the price, that passes still needed may cost
+_FIRST, _LEAST, _STEP = 2.0, 8.0, 1.25
+_TRIAL = 0.15  # of the price, that is spent before passes are given up
+_KEEP = 1.4  # prices that passes still needed may cost: they speed up once the active rows are few
 _PATIENCE = 300.0  # passes, where the price of the other solver is not known
+_ABOVE_TOL = 1.1  # a gap that is hoped for is no proof: it may stay at the tolerance for ever
+# The other solver starts from the point reached: for a tenth of the gap it needs so much less of
+# its price, down to the last share.
+_PER_TENTH, _LAST_SHARE = 0.17, 0.45
 
 
 class Watch:
-    """The gap after some passes, look by look.
+    """The gap after some work, look by look; work and price are in passes over all rows."""
 
-    A share of the price, `trial`, is spent before passes are given up.
-    """
-
-    def __init__(self, price: float, tol: float, trial: float = 0.1) -> None:
-        self.price, self.tol, self.trial = price, tol, trial
+    def __init__(self, price: float, tol: float) -> None:
+        self.price, self.tol = price, tol
         self.looks = [(0.0, 1.0)]
+        self.passes = 0.0
         self.next = _FIRST if math.isfinite(price) else _PATIENCE
 
-    def is_worth_it(self, passes: float, gap: float) -> bool:
-        """Note the gap, and say whether to go on until `next`."""
+    def is_worth_it(self, passes: float, gap: float, work: float | None = None) -> bool:
+        """Note the gap, and say whether to go on until `next`, in passes."""
         if math.isinf(self.price):
             return False  # so many passes should have done
-        self.looks.append((passes, gap))
-        self.next = passes * _STEP
-        if passes < max(_BLIND if gap >= 1.0 else _LEAST, self.trial * self.price):
+        work, gap = passes if work is None else work, max(gap, _ABOVE_TOL * self.tol)
+        since = work - self.looks[-1][0]
+        share = min(1.0, (passes - self.passes) / since) if since > 0.0 else 1.0
+        self.looks.append((work, gap))
+        self.passes, self.next = passes, passes + (_STEP - 1.0) * work * share
+        if work < max(_LEAST, _TRIAL * self.price):
             return True
-        before, larger = next(look for look in reversed(self.looks) if look[0] <= passes / 1.9)
-        if not 0.0 < gap < larger:
+        before, larger = next(look for look in reversed(self.looks) if look[0] <= work / 1.9)
+        if not gap < larger:
             return False
-        rate = math.log(larger / gap) / (passes - before)
-        return math.log(gap / self.tol) <= rate * _KEEP * self.price
+        rate = math.log(larger / gap) / (work - before)
+        return math.log(gap / self.tol) <= rate * _KEEP * self.price * _share_left(gap)
+
+
+def _share_left(gap: float) -> float:
+    """Return the share of its price that the other solver needs from here."""
+    return min(1.0, max(_LAST_SHARE, 1.0 + _PER_TENTH * math.log10(gap)))

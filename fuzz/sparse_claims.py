@@ -40,7 +40,9 @@ def sparse_gap(book: Book, proof: Any, facts: Facts, name: str = "") -> None:
     posed, W, b = posed_of(proof, facts), [vector(proof.weights[1:])], [exact(proof.weights[0])]
     b = b if posed.intercept else [fmpq(0)]
     share = fmpq(0) if np.isnan(proof.share) else exact(proof.share)
-    alpha = [share * exact(a) for a in proof.multipliers]
+    known = bool(np.isfinite(proof.multipliers).all())
+    book.true(f"{name}no multipliers, and a lower bound", known or np.isneginf(proof.dual))
+    alpha = [share * exact(a) if known else fmpq(0) for a in proof.multipliers]
 
     @judge.kept
     def primal() -> Any:

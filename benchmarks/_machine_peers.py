@@ -93,9 +93,9 @@ def timed(work, repeats):
     return statistics.median(taken), result
 
 
-def linear_svc(X, y, C, loss, target, best, limit=30.0, repeats=3):
+def linear_svc(X, y, C, loss, target, best, limit=30.0, repeats=3, dual=True):
     """LinearSVC, whose bias is penalised: `best` is the optimum of that objective."""
-    options = {"loss": loss, "dual": True, "random_state": 0}
+    options = {"loss": loss, "dual": dual, "random_state": 0}
     most = [500]
 
     def fit(tol):

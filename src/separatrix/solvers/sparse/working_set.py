@@ -66,7 +66,7 @@ def start(
         state.w[1:] = 0.0
         state.memory.solved = True
         return state
-    with one_thread():
+    with one_thread(), np.errstate(over="ignore", under="ignore", invalid="ignore"):
         _look(state)
     return state
 
@@ -91,7 +91,8 @@ def without_dust(state: SparseState) -> np.ndarray:
     if memory.solved:
         return w
     places = 1 + memory.columns.numbers
-    moved = memory.open.sizes(w[places]) * memory.open.sizes(memory.spreads)
+    with np.errstate(over="ignore", invalid="ignore"):
+        moved = memory.open.sizes(w[places]) * memory.open.sizes(memory.spreads)
     w[places[moved <= _DUST * float(moved.max(initial=0.0))]] = 0.0
     return w
 

@@ -31,6 +31,7 @@ import separatrix as sx
 from benchmarks import _machine_peers as peers
 from benchmarks import _text_sets as text
 from benchmarks._report import SHARED, header
+from benchmarks.all import narrow_sparse
 from benchmarks.machines import a9a
 
 CS = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
@@ -203,6 +204,7 @@ CASES = {
     ),
     "classes": lambda: many_classes(*text.newsgroups_classes()),
     "a9a": lambda: against_grid_search("a9a", *a9a(), 1, False),
+    "narrow": lambda: against_grid_search("sparse, 3 % positive", *narrow_sparse(), 1, True, False),
     "liblinear-sentiment": lambda: against_liblinear("Sentiment sentences", *sentiment()),
     "liblinear-newsgroups": lambda: against_liblinear(
         "20 newsgroups as two classes", *text.newsgroups_two_classes()

@@ -54,8 +54,12 @@ LACKING = {
     "alpha of every target": "one penalty for all targets",
 }
 
-# Listed below, but they may pass: they draw their data without a seed.
-DRAWN = {"tests/test_multiclass.py::test_ovr_partial_fit"}
+# Listed below, but they may pass: they draw their data without a seed, or compare last digits, which
+# depend on the processor.
+MAY_PASS = {
+    "tests/test_multiclass.py::test_ovr_partial_fit",
+    "svm/tests/test_sparse.py::test_svc_iris",
+}
 
 # Reason -> tests, with the number of cases that fail.
 _BY_REASON = {

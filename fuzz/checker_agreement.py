@@ -471,8 +471,8 @@ def loosened(whole: Any) -> Any:
     if whole["kind"] in _LOOSER:
         for name, share in _LOOSER[whole["kind"]].items():
             value = whole["claim"].get(name, [])
-            told = [value] if isinstance(value, str) else value
-            wider = [(v + share * 1e-3 * max(abs(v), 1e-9)).hex() for v in map(float.fromhex, told)]
+            ends = [value] if isinstance(value, str) else value
+            wider = [(v + share * 1e-3 * max(abs(v), 1e-9)).hex() for v in map(float.fromhex, ends)]
             if wider:
                 whole["claim"][name] = wider[0] if isinstance(value, str) else wider
         return whole
@@ -602,8 +602,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--kinds", nargs="+", choices=list(MAKERS), default=list(MAKERS))
-    told = parser.parse_args()
-    counts = run(told.genuine, told.altered, told.seed, workers=told.workers, kinds=told.kinds)
+    given = parser.parse_args()
+    counts = run(given.genuine, given.altered, given.seed, workers=given.workers, kinds=given.kinds)
     wrong = ("genuine refused", "disagreements", "missing kinds")
     sys.exit(1 if any(counts[name] for name in wrong) else 0)
 

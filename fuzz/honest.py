@@ -52,7 +52,7 @@ def attempt(kind: str, seed: int, number: int) -> tuple[str, int, list[str]]:
         try:
             FITS[kind](rng, book)
             ended = "fits"
-        except Exception as error:  # whatever it is, it is told
+        except Exception as error:  # whatever it is, it is reported
             ended = "refused"
             if not is_refusal(error):
                 last = traceback.extract_tb(error.__traceback__)[-1]
@@ -108,7 +108,7 @@ def run(
     fits: int, seed: int, only: Any = None, first: int = 0, workers: int = 1, say: Any = print
 ) -> Counter[Any]:
     """Make so many fits, shared out over the kinds; return the counts by kind and ending."""
-    told: Counter[Any] = Counter()
+    counted: Counter[Any] = Counter()
     kinds = list(only or FITS)
     each = max(1, fits // len(kinds))
     tasks = [
@@ -119,13 +119,13 @@ def run(
     left = Counter(task[0] for task in tasks)
     with pool_of(workers) as pool:
         for (kind, *_), (counts, words) in zip(tasks, pool.map(_some, tasks), strict=True):
-            told.update({(kind, name): count for name, count in counts.items()})
+            counted.update({(kind, name): count for name, count in counts.items()})
             for text in words:
                 say(text, flush=True)
             left[kind] -= 1
             if not left[kind]:
-                say(_line(kind, told), flush=True)
-    return told
+                say(_line(kind, counted), flush=True)
+    return counted
 
 
 def _some(task: tuple[str, int, int, int]) -> tuple[Counter[str], list[str]]:
@@ -145,13 +145,13 @@ def _some(task: tuple[str, int, int, int]) -> tuple[Counter[str], list[str]]:
     return counts, words
 
 
-def _line(kind: str, told: Counter[Any]) -> str:
-    seconds = max(told[kind, "milliseconds"], 1) / 1000
-    made = told[kind, "fits"] + told[kind, "refused"]
+def _line(kind: str, counted: Counter[Any]) -> str:
+    seconds = max(counted[kind, "milliseconds"], 1) / 1000
+    made = counted[kind, "fits"] + counted[kind, "refused"]
     return (
-        f"{kind:24} {told[kind, 'fits']:7,} fits {told[kind, 'refused']:7,} refused "
-        f"{told[kind, 'numbers']:9,} numbers {told[kind, 'false']:5,} false "
-        f"{told[kind, 'loud']:4,} loud {seconds:6.0f} s {made / seconds:6.1f} a second"
+        f"{kind:24} {counted[kind, 'fits']:7,} fits {counted[kind, 'refused']:7,} refused "
+        f"{counted[kind, 'numbers']:9,} numbers {counted[kind, 'false']:5,} false "
+        f"{counted[kind, 'loud']:4,} loud {seconds:6.0f} s {made / seconds:6.1f} a second"
     )
 
 
@@ -163,8 +163,8 @@ def main() -> int:
     ask.add_argument("--only", nargs="+", choices=list(FITS))
     ask.add_argument("--workers", type=int, default=1, help="processes")
     given = ask.parse_args()
-    told = run(given.fits, given.seed, given.only, given.first, given.workers)
-    whole = {name: sum(v for (_, n), v in told.items() if n == name) for _, name in told}
+    counted = run(given.fits, given.seed, given.only, given.first, given.workers)
+    whole = {name: sum(v for (_, n), v in counted.items() if n == name) for _, name in counted}
     made = whole.get("fits", 0) + whole.get("refused", 0)
     print(
         f"{made:,} fits ({whole.get('refused', 0):,} refused), {whole['numbers']:,} numbers, "

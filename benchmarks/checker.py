@@ -81,7 +81,7 @@ def main():
         data, kept = as_checker_data(problem_from(X, y, True)), whole
         if "format" not in whole:
             facts = {"rows": len(X), "features": X.shape[1], "intercept": True}
-            facts |= {"classes": ["0", "1"], "sha256": data.sha256()}
+            facts |= {"classes": ["0", "1"], "sha256": data.fingerprint()}
             kept = {"format": "separatrix-certificate-1", "kind": "separation", "data": facts}
             kept["claim"] = whole
         began = time.process_time()

@@ -31,7 +31,8 @@ from benchmarks._report import SHARED, header
 from benchmarks.all import narrow_sparse, shown, spent
 from benchmarks.closed_forms import tall
 from separatrix._compiled import compiled
-from separatrix.problem.canonical import data_of, sha256
+from separatrix.problem.canonical import data_of
+from separatrix.problem.fingerprint import fingerprint
 from separatrix.solvers.running.threads import one_thread
 
 HEAD = "| case | ours | fingerprint | check | rest | passes | at the machine's rate |"
@@ -183,7 +184,7 @@ def line(case: Case, machine: Rates) -> str:
     repeats = 15 if X.shape[0] < 1000 else 5
     whole = spent(lambda: model.fit(X, y), repeats)
     codes = np.unique(y, return_inverse=True)[1]
-    name = spent(lambda: sha256(data_of(X, codes, int(codes.max()) + 1, True)), repeats)
+    name = spent(lambda: fingerprint(data_of(X, codes, int(codes.max()) + 1, True)), repeats)
     proof = getattr(model, "certificate_", None)
     checks = spent(lambda: proof.check(X, y), repeats) - name if proof is not None else np.nan
     rest = whole - name - checks if proof is not None else whole - name

@@ -21,7 +21,8 @@ from fuzz.exact_halfspaces import dot, is_cancelled, verdict
 from fuzz.exact_judge import exact
 from fuzz.nasty import Nasty, laid_out
 from separatrix.certificates.separation import check_separation
-from separatrix.problem.canonical import problem_from, sha256
+from separatrix.problem.canonical import problem_from
+from separatrix.problem.fingerprint import fingerprint
 from separatrix.problem.signed import as_matrix
 
 __all__ = ["EXACT"]
@@ -108,7 +109,7 @@ class _Halfspaces:
         problem = problem_from(as_matrix(X), p["codes"], p["intercept"])
         proof = replace(
             p["proof"],
-            data_sha256=sha256(problem),
+            data_sha256=fingerprint(problem),
             n_rows=len(dense),
             n_features=dense.shape[1],
         )

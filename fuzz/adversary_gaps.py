@@ -34,8 +34,9 @@ from separatrix.certificates.least_squares import check_least_squares
 from separatrix.certificates.multiclass_gap import MulticlassGap
 from separatrix.certificates.separation import check_margin_bounds
 from separatrix.certificates.softmax_gap import SoftmaxGap
-from separatrix.problem.canonical import data_of, problem_from, sha256
+from separatrix.problem.canonical import data_of, problem_from
 from separatrix.problem.equilibrate import divided_columns
+from separatrix.problem.fingerprint import fingerprint as of_problem
 from separatrix.problem.kernels import Kernel
 from separatrix.problem.signed import as_matrix
 
@@ -62,7 +63,7 @@ def shown_as(point: Point, n_classes: int) -> Nasty:
 
 
 def fingerprint(X: Any, codes: np.ndarray, n_classes: int, intercept: bool) -> str:
-    return sha256(data_of(X, codes, n_classes, intercept))
+    return of_problem(data_of(X, codes, n_classes, intercept))
 
 
 def names(n_classes: int) -> tuple[str, ...]:

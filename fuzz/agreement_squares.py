@@ -12,7 +12,8 @@ from fuzz.exact_squares import largest_ratio, least_error, ratio, squared_error
 from separatrix.certificates.fisher import FisherDirections, check_fisher
 from separatrix.certificates.least_squares import SquaresBounds
 from separatrix.checker.kinds import opened
-from separatrix.problem.canonical import data_of, sha256
+from separatrix.problem.canonical import data_of
+from separatrix.problem.fingerprint import fingerprint
 from separatrix.problem.targets import targets_of
 
 __all__ = ["SQUARES", "by_enclosures", "is_true"]
@@ -27,7 +28,7 @@ def by_enclosures(whole: Any, X: Any, y: Any) -> bool:
     classes, codes = np.unique(y, return_inverse=True)
     K, ones = len(classes), np.ones(len(X))
     if (
-        about.sha256 != sha256(data_of(X, codes, K, True))
+        about.sha256 != fingerprint(data_of(X, codes, K, True))
         or (about.rows, about.features) != X.shape
     ):
         return False

@@ -42,7 +42,8 @@ from separatrix.certificates.duality_gap import ScaledGap
 from separatrix.certificates.kernel_separation import KernelOverlap
 from separatrix.certificates.reading import VERDICTS, from_json
 from separatrix.checker import CLAIMS, Refused, check
-from separatrix.problem.canonical import as_checker_data, data_of, problem_from, sha256
+from separatrix.problem.canonical import as_checker_data, data_of, problem_from
+from separatrix.problem.fingerprint import fingerprint
 from separatrix.problem.kernels import Kernel
 from separatrix.storage.certificate_proof import prove_again
 
@@ -251,7 +252,7 @@ def kernel_overlap(rng: Any) -> Genuine:
     made = Kernel(given["kernel"], given["gamma"], given["degree"], given["coef0"])
     for k in (0, 1):
         alpha[np.flatnonzero(y == k)[:2]] = [0.75, 0.25] if rng.random() < 0.7 else [1.0, 0.0]
-    name = sha256(data_of(X, y, 2, True))
+    name = fingerprint(data_of(X, y, 2, True))
     proof = KernelOverlap.proved(X, y, alpha, kernel=made, data_sha256=name)
     return of(proof, X, y) if proof.holds else kernel_overlap(rng)
 
@@ -385,7 +386,9 @@ def altered(rng: Any, genuine: Genuine) -> tuple[str, Genuine]:
         X[i, 0] = np.nextafter(X[i, 0], np.inf) if rng.random() < 0.5 else -X[i, 0]
     if rng.random() < 0.7 and whole["kind"] != "scaled-gap":
         K = len(np.unique(y))
-        whole["data"]["sha256"] = sha256(data_of(X, np.unique(y, return_inverse=True)[1], K, True))
+        whole["data"]["sha256"] = fingerprint(
+            data_of(X, np.unique(y, return_inverse=True)[1], K, True)
+        )
     return "data", (whole, X, y)
 
 
@@ -426,7 +429,7 @@ def by_fractions(whole: Any, X: Any, y: Any) -> bool:
     """Decide the kinds that the library leaves to the checker, row by row in fractions."""
     about, claim = whole["data"], whole["claim"]
     problem = problem_from(X, y, about["intercept"])
-    if about["sha256"] != sha256(problem) or whole["format"] != "separatrix-certificate-1":
+    if about["sha256"] != fingerprint(problem) or whole["format"] != "separatrix-certificate-1":
         return False
     if (about["rows"], about["features"]) != X.shape:
         return False

@@ -14,7 +14,8 @@ import separatrix as sx
 from separatrix.certificates.kernel_gap import KernelMulticlassGap, least_eigenvalue, shares_of
 from separatrix.certificates.kernel_scores import KernelRowsInProof, kernel_scores
 from separatrix.certificates.multiclass_gap import Named
-from separatrix.problem.canonical import data_of, sha256
+from separatrix.problem.canonical import data_of
+from separatrix.problem.fingerprint import fingerprint
 from separatrix.problem.kernels import Kernel
 from tests.problems_many import many
 
@@ -65,7 +66,7 @@ def claimed(kernel, X, codes, K, costs, multipliers, biases, **settings):
         X=kernel_scores(rows, shares),
         n_features=X.shape[1],
         smallest=least_eigenvalue(rows, np.flatnonzero(shares.any(axis=1))),
-        data_sha256=sha256(data_of(X, codes, K, True)),
+        data_sha256=fingerprint(data_of(X, codes, K, True)),
         classes=tuple(map(str, range(K))),
         **settings,
     )

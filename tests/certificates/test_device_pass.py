@@ -17,8 +17,8 @@ import separatrix.estimators._validate as placing
 from separatrix import LogisticRegression
 from separatrix.certificates.enclosed_sums import sums_both_ways
 from separatrix.errors import DataError
-from separatrix.problem.canonical import LaterName
 from separatrix.problem.device_rows import DeviceRows
+from separatrix.problem.later_name import LaterName
 from separatrix.solvers.linear.balance import balanced
 
 

@@ -17,7 +17,8 @@ from separatrix.certificates.duality_gap import DualityGap, DualityGaps
 from separatrix.certificates.objective_bounds import Model, dual_of, primal_of, terms_of
 from separatrix.certificates.reading import from_json
 from separatrix.checker import Refused
-from separatrix.problem.canonical import data_of, sha256
+from separatrix.problem.canonical import data_of
+from separatrix.problem.fingerprint import fingerprint
 from separatrix.solvers.linear.balance import balanced
 
 LOSSES = ("hinge", "squared_hinge", "logistic")
@@ -150,7 +151,7 @@ def genuine(seed):
     data = data_of(X, (signs > 0).astype(int), 2, True)
     proof = DualityGap.proved(
         X=X, sides=signs, costs=costs, loss=loss, weights=weights, multipliers=alpha,
-        bias_penalty=penalty, data_sha256=sha256(data), classes=("-1.0", "1.0"),
+        bias_penalty=penalty, data_sha256=fingerprint(data), classes=("-1.0", "1.0"),
     )  # fmt: skip
     return X, signs, proof
 

@@ -10,8 +10,9 @@ from tests.amounts import cases
 
 import separatrix as sx
 from separatrix.certificates.kernel_separation import KernelOverlap
-from separatrix.problem.canonical import data_of, sha256
+from separatrix.problem.canonical import data_of
 from separatrix.problem.equal_rows import equal_pair
+from separatrix.problem.fingerprint import fingerprint
 from separatrix.problem.kernels import Kernel
 
 CROSS = np.array([[-1.0, 0.0], [1.0, 0.0], [0.0, -1.0], [0.0, 1.0]])
@@ -20,8 +21,8 @@ LINEAR = Kernel("linear")
 
 
 def proved(kernel, X, codes, alpha):
-    fingerprint = sha256(data_of(X, codes, 2, True))
-    return KernelOverlap.proved(X, codes, alpha, kernel=kernel, data_sha256=fingerprint)
+    name = fingerprint(data_of(X, codes, 2, True))
+    return KernelOverlap.proved(X, codes, alpha, kernel=kernel, data_sha256=name)
 
 
 def exact_square(X, codes, alpha):

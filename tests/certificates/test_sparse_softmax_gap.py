@@ -13,7 +13,8 @@ from tests.sparse_problems import by_checker
 from separatrix._compiled import is_interpreted
 from separatrix.certificates.reading import from_json
 from separatrix.certificates.sparse_softmax_gap import SparseSoftmaxGap
-from separatrix.problem.canonical import problem_from, sha256
+from separatrix.problem.canonical import problem_from
+from separatrix.problem.fingerprint import fingerprint
 
 FIELDS = ("costs", "intercept", "ridge", "l1", "groups", "data_sha256", "classes")
 
@@ -157,7 +158,7 @@ def test_a_bound_below_zero_proves_no_column():
     assert not len(proof.zeros)
     assert proof.check(X, codes)
     assert not replace(proof, zeros=np.array([2])).check(X, codes)
-    named = sha256(problem_from(X, codes, True))
+    named = fingerprint(problem_from(X, codes, True))
     proof = replace(proof, data_sha256=named, classes=("0", "1", "2"))
     assert by_checker(proof, X, codes)
     assert not by_checker(replace(proof, zeros=np.array([2])), X, codes)

@@ -177,7 +177,7 @@ def test_mixed_costs_of_the_attack_are_refused():
     claim |= {"bias": "0x0p+0", "rows": [0, 2], "multipliers": [(1e-6).hex()] * 2}
     claim |= {"curved": False, "smallest": "nan", "violation": "0x1p+9"}
     claim |= {"primal": (1e9).hex(), "dual": (127.999996).hex()}
-    forged = whole | {"data": about | {"sha256": data.sha256()}, "claim": claim}
+    forged = whole | {"data": about | {"sha256": data.fingerprint()}, "claim": claim}
     with pytest.raises(Refused, match="all finite or all infinite"):
         check(forged, data)
 

@@ -263,7 +263,7 @@ def test_kinds_of_two_classes_refuse_three():
     whole, X, y = MAKERS["quasi"](np.random.default_rng(1))
     y = np.arange(len(y)) % 3
     data = as_checker_data(problem_from(X, y, True))
-    whole["data"] |= {"sha256": data.sha256(), "classes": ["0", "1", "2"]}
+    whole["data"] |= {"sha256": data.fingerprint(), "classes": ["0", "1", "2"]}
     for kind, claim in (
         ("quasi", whole["claim"]),
         ("gordan", {"rows": [0], "multipliers": ["0x1"]}),

@@ -10,7 +10,7 @@ import pytest
 
 import separatrix as sx
 from separatrix.checker.__main__ import main
-from separatrix.problem.canonical import sha256
+from separatrix.problem.fingerprint import fingerprint
 from separatrix.problem.signed import SignedProblem
 
 OVERLAP = "a,t\n1,0\n2,1\n3,0\n4,1\n5,0\n"
@@ -37,7 +37,7 @@ def separation(X, signs, weights, classes=("0", "1"), **about):
     """A certificate whose fingerprint is that of these data."""
     X, signs = np.array(X, dtype=float).reshape(len(signs), -1), np.array(signs, dtype=float)
     data = {"rows": len(X), "features": X.shape[1], "intercept": True, "classes": list(classes)}
-    data |= {"sha256": sha256(SignedProblem(X, signs)), **about}
+    data |= {"sha256": fingerprint(SignedProblem(X, signs)), **about}
     claim = {"weights": [[float(w).hex() for w in weights]]}
     return {
         "format": "separatrix-certificate-1", "kind": "separation", "data": data, "claim": claim
@@ -167,7 +167,9 @@ def test_bounds_with_decimals_say_of_what_they_speak(run):
     X, y = np.array([[0.1], [0.2], [0.9]]), [0, 0, 1]
     proof = sx.Kozinec(epsilon=0.1).fit(10.0 * X, y).certificate_
     whole = json.loads(proof.to_json())
-    whole["data"]["sha256"] = sha256(SignedProblem(np.round(10.0 * X), np.array([-1.0, -1, 1])))
+    whole["data"]["sha256"] = fingerprint(
+        SignedProblem(np.round(10.0 * X), np.array([-1.0, -1, 1]))
+    )
     whole["data"]["decimals"] = [1]
     text = "a,class\n0.1,0\n0.2,0\n0.9,1\n"
     code, said = run(whole, text)

@@ -12,7 +12,8 @@ import separatrix as sx
 from separatrix.certificates.kernel_separation import KernelOverlap
 from separatrix.checker import Refused, check
 from separatrix.checker.squares import positive_eigenvalues, rest
-from separatrix.problem.canonical import as_checker_data, data_of, problem_from, sha256
+from separatrix.problem.canonical import as_checker_data, data_of, problem_from
+from separatrix.problem.fingerprint import fingerprint
 from separatrix.problem.kernels import Kernel
 from separatrix.storage.certificate_proof import prove_again
 
@@ -122,7 +123,7 @@ def overlap(seed, equal):
     alpha[[0, 1]] = 0.75
     if not equal:
         alpha[[2, 3]] = 0.25
-    name = sha256(data_of(X, y, 2, True))
+    name = fingerprint(data_of(X, y, 2, True))
     claim = KernelOverlap.proved(X, y, alpha, kernel=Kernel("rbf", 0.5), data_sha256=name)
     return claim, X, y
 

@@ -17,8 +17,8 @@ from tests.problems import as_sparse, problem
 
 import separatrix as sx
 from separatrix._compiled import is_interpreted
-from separatrix.problem.canonical import sha256
 from separatrix.problem.equilibrate import packing_order
+from separatrix.problem.fingerprint import fingerprint
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.running.drive import solve
 from separatrix.solvers.updates import kozinec, perceptron
@@ -278,7 +278,7 @@ def test_the_certificate_speaks_of_the_data_as_given():
         machine = sx.Perceptron(scale=True, max_updates=50).fit(X, y)
     assert machine.certificate_.weights == ((*machine.intercept_, *machine.coef_[0]),)
     assert not machine.certificate_.holds
-    assert machine.certificate_.data_sha256 == sha256(SignedProblem(X, [-1, 1, 1, -1]))
+    assert machine.certificate_.data_sha256 == fingerprint(SignedProblem(X, [-1, 1, 1, -1]))
 
 
 @pytest.mark.parametrize("large", [1e13, 1.7e18, 1e100])

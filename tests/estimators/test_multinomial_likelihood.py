@@ -22,7 +22,8 @@ from separatrix.checker.kinds import check
 from separatrix.core import class_verdict
 from separatrix.core.class_verdict import ClassVerdict
 from separatrix.errors import DeviceError
-from separatrix.problem.canonical import as_checker_data, data_of, sha256
+from separatrix.problem.canonical import as_checker_data, data_of
+from separatrix.problem.fingerprint import fingerprint
 from separatrix.problem.multiclass import KeslerProblem, row_and_rival, two_classes_of
 from separatrix.storage.model_file import from_bytes, to_bytes
 from separatrix.storage.model_proof import prove_model
@@ -213,7 +214,7 @@ def test_bounds_at_any_weights_lie_below_the_maximum_of_the_likelihood(intercept
     for off in (0.0, 1e-9, 1e-6, 1e-3):
         at = best + off * np.random.default_rng(0).normal(size=best.shape)
         settings = {"costs": costs, "weights": at, "intercept": intercept, "ridge": 0.0}
-        name = sha256(data_of(X, y, 3, intercept))
+        name = fingerprint(data_of(X, y, 3, intercept))
         proof = SoftmaxGap.proved(X, y, classes=("0", "1", "2"), data_sha256=name, **settings)
         assert proof.dual <= least * (1.0 + 1e-12) <= proof.primal * (1.0 + 2e-12)
         assert proof.dual < least - off

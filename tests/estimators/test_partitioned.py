@@ -16,7 +16,8 @@ from tests.amounts import cases
 import separatrix as sx
 from separatrix.core.partitioned import fingerprint_of
 from separatrix.data.readers.libsvm import write_libsvm
-from separatrix.problem.canonical import data_of, sha256
+from separatrix.problem.canonical import data_of
+from separatrix.problem.fingerprint import fingerprint
 from separatrix.solvers.linear.blocks import block_newton
 
 
@@ -99,7 +100,7 @@ def test_every_kind_of_file_has_the_fingerprint_of_its_rows(tmp_path, kind):
     folder = written(tmp_path / kind, X, y, kind=kind)
     handle = sx.open_partitions(folder, target="label" if kind == "parquet" else None)
     assert handle.shape == X.shape
-    assert fingerprint_of(handle) == sha256(data_of(X, y, 2, True))
+    assert fingerprint_of(handle) == fingerprint(data_of(X, y, 2, True))
     again = sx.open_partitions(folder, target="label" if kind == "parquet" else None)
     assert fingerprint_of(again) == fingerprint_of(handle)
 
@@ -244,7 +245,7 @@ def test_the_certificate_is_the_same_file_as_ever(tmp_path):
     handle = sx.open_partitions(written(tmp_path / "data", X, y))
     claim = json.loads(sx.LinearSVM().fit(handle).certificate_.to_json())
     assert claim["kind"] == "duality-gap"
-    assert claim["data"]["sha256"] == sha256(data_of(X, y, 2, True))
+    assert claim["data"]["sha256"] == fingerprint(data_of(X, y, 2, True))
 
 
 def test_equal_rows_in_two_partitions_cancel_when_checked(tmp_path):

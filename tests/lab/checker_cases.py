@@ -110,7 +110,7 @@ def spoilt(dice, certificate, rows, codes, n_classes):
         power = int(dice.integers(-3, 4))
         claim["weights"] = [[scaled(x, power) for x in w] for w in claim["weights"]]
     if dice.random() < 0.9 and proof.get("data"):
-        proof["data"]["sha256"] = data_of(data).sha256()
+        proof["data"]["sha256"] = data_of(data).fingerprint()
     return one
 
 

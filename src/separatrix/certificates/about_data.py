@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from separatrix.checker.kinds import CLAIMS, FORMAT, KERNEL, WITNESS
-from separatrix.problem.canonical import Problem, counted_rows, n_classes_of, problem_from, sha256
+from separatrix.problem.canonical import Problem, counted_rows, n_classes_of, problem_from
+from separatrix.problem.fingerprint import fingerprint
 from separatrix.problem.kernels import Kernel
 
 # Their integers may have thousands of bits, and are written in hexadecimal.
@@ -47,7 +48,8 @@ class AboutData:
         """Return the problem that labels y set, if these are the data spoken of."""
         found = problem_from(X, y, self.intercept)
         same = self.speaks_of(found.X.shape, n_classes_of(found))
-        return found if same and sha256(found) == self.data_sha256 else None
+        name = self.data_sha256
+        return found if same and fingerprint(found, name) == name else None
 
     def weighted_problem(
         self, X: Any, y: Any, sample_weight: Any

@@ -43,9 +43,9 @@ from separatrix.certificates.two_bounds import (
 )
 from separatrix.checker.codec import require
 from separatrix.problem.blocks import Block, Posed, Sums
-from separatrix.problem.canonical import sha256_of_blocks
 from separatrix.problem.device_rows import on_device
 from separatrix.problem.equilibrate import divided_exactly
+from separatrix.problem.fingerprint import fingerprint_of_blocks
 from separatrix.problem.optimality import Violation, violations
 from separatrix.problem.signed import as_matrix
 from separatrix.problem.softmax import REACH
@@ -84,7 +84,9 @@ class DualityGap(TwoBounds):
             return super().check(X, y)
         K, rows, codes = len(X.classes), X, None
         if not (
-            self._is_about(X.shape, K, lambda: sha256_of_blocks(X.blocks, X.shape, K))
+            self._is_about(
+                X.shape, K, lambda name: fingerprint_of_blocks(X.blocks, X.shape, K, name)
+            )
             and self.ridge
             and np.isfinite(self.costs).all()
         ):

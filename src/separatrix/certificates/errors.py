@@ -22,8 +22,8 @@ from separatrix.certificates.about_data import AboutData, Written
 from separatrix.certificates.cells import MOST_DIMENSIONS, fewest_by_cells
 from separatrix.certificates.partition import is_witness, margin_signs
 from separatrix.checker.errors import Book, refuse_case
-from separatrix.problem.canonical import sha256
 from separatrix.problem.equal_rows import equal_rows, locations, weights_fingerprint, whole_weights
+from separatrix.problem.fingerprint import fingerprint
 from separatrix.problem.signed import SignedProblem
 
 Witness = tuple[tuple[int, ...], tuple[int, ...]]
@@ -142,7 +142,7 @@ def certify_errors(
         by=lower.by,
         witnesses=lower.witnesses,
         tree=lower.tree,
-        data_sha256=sha256(problem),
+        data_sha256=fingerprint(problem),
         weights_sha256=weights_fingerprint(sample_weight, masses, unit),
         n_rows=problem.n_samples,
         n_features=int(problem.X.shape[1]),

@@ -38,7 +38,8 @@ from separatrix.certificates.enclosed_sums import ROOM, products
 from separatrix.certificates.enclosure import Enclosure, sum_of
 from separatrix.certificates.least_squares import LeastSquaresOptimality, check_least_squares
 from separatrix.errors import DataError
-from separatrix.problem.canonical import codes_of, counted_rows, data_of, named_rows, sha256
+from separatrix.problem.canonical import codes_of, counted_rows, data_of
+from separatrix.problem.fingerprint import fingerprint, named_rows
 
 _SLACK = 1e-12  # of the ratios, so that another order of sums finds the claim true
 _STEPS = tuple(10.0**power for power in range(-13, -1))
@@ -75,7 +76,7 @@ class FisherDirection(Written):
             return False
         if len(self.weights) != X.shape[1] or not squares.check(X, targets, s):
             return False
-        if (self.rows_sha256, self.names) not in (("", ()), named_rows(X, y, s)):
+        if (self.rows_sha256, self.names) not in (("", ()), named_rows(X, y, s, self.rows_sha256)):
             return False
         ratio, bound = _ratios(squares.in_its_form(X), targets, s, np.array(self.weights), squares)
         return ratio >= self.ratio and bound <= self.bound
@@ -321,7 +322,7 @@ def prove_fisher_directions(
         upper=tuple(bound + _SLACK * ratios[0] for bound in upper),
         weighted=bool((s != 1.0).any()),
         moved=ROOM * posed.moved(),
-        data_sha256=sha256(data_of(X, codes, K, True)),
+        data_sha256=fingerprint(data_of(X, codes, K, True)),
         n_rows=X.shape[0],
         n_features=X.shape[1],
         classes=classes,

@@ -10,7 +10,8 @@ import numpy as np
 from separatrix.certificates.about_data import AboutData, Written
 from separatrix.certificates.inference import Bounds, Coefficient, Integers, Vector, holds
 from separatrix.certificates.likelihood_bounds import NoProof, Rows
-from separatrix.problem.canonical import counted_rows, problem_from, sha256
+from separatrix.problem.canonical import counted_rows, problem_from
+from separatrix.problem.fingerprint import fingerprint
 from separatrix.problem.signed import SignedProblem
 
 
@@ -39,7 +40,7 @@ class InferenceProof(Written, AboutData):
         if not self.speaks_of(problem.X.shape, 2):
             return False
         named = problem if self.intercept else problem_from(X, y, True)
-        if self.data_sha256 and sha256(named) != self.data_sha256:
+        if self.data_sha256 and fingerprint(named, self.data_sha256) != self.data_sha256:
             return False
         try:
             bounds = self._bounds(problem, weights, offset)

@@ -42,7 +42,8 @@ from separatrix.certificates.objective_bounds import (
 )
 from separatrix.certificates.two_bounds import EachMachine, Found, TwoBounds, are_floats
 from separatrix.checker.codec import require
-from separatrix.problem.canonical import data_of, sha256, signs_of
+from separatrix.problem.canonical import data_of, signs_of
+from separatrix.problem.fingerprint import fingerprint
 from separatrix.problem.kernels import MOST_DEGREE, Kernel
 from separatrix.problem.signed import as_matrix
 
@@ -250,8 +251,8 @@ def _check_all(machines: tuple[KernelGap, ...], X: Any, y: Any) -> bool:
     X, K, first = as_matrix(X), len(classes), machines[0]
     if any((m.kernel, m.data_sha256) != (first.kernel, first.data_sha256) for m in machines):
         return False
-    name = sha256(data_of(X, codes, K, True))
-    if not all(machine._is_about(X.shape, K, lambda: name) for machine in machines):
+    name = fingerprint(data_of(X, codes, K, True), first.data_sha256)
+    if not all(machine._is_about(X.shape, K, lambda _: name) for machine in machines):
         return False
     signs = [signs_of(codes, machine.positive, machine.negative) for machine in machines]
     shares = np.column_stack([s * m.multipliers for s, m in zip(signs, machines, strict=True)])

@@ -41,7 +41,8 @@ from separatrix.certificates.enclosed_sums import (
 from separatrix.certificates.enclosure import Enclosure, sum_of
 from separatrix.certificates.moved_rows import LARGEST, MovedRows, moved_rows
 from separatrix.errors import DataError
-from separatrix.problem.canonical import counted_rows, named_rows, sha256_of_squares
+from separatrix.problem.canonical import counted_rows
+from separatrix.problem.fingerprint import fingerprint_of_squares, named_rows
 from separatrix.problem.float_blocks import blocks, with_data
 from separatrix.problem.signed import as_matrix
 from separatrix.problem.targets import targets_of
@@ -94,10 +95,11 @@ class SquaresClaim(Written):
         X, y, T, s = given_squares(self.in_its_form(X), y, sample_weight, self.task)
         W = np.array(self.weights)
         fits = (self.n_rows, self.n_features) == X.shape and W.shape == (T.shape[1], X.shape[1] + 1)
-        if not fits or sha256_of_squares(X, T, s) != self.data_sha256:
+        if not fits or fingerprint_of_squares(X, T, s, self.data_sha256) != self.data_sha256:
             return False
         if self.rows_sha256 or self.names:
-            named = named_rows(X, y, s) if self.task == "classification" and y.ndim == 1 else None
+            labelled = self.task == "classification" and y.ndim == 1
+            named = named_rows(X, y, s, self.rows_sha256) if labelled else None
             if (self.rows_sha256, self.names) != named:
                 return False
         found = self.bounds().prove(X, T, s, W, self.ridge, self.intercept)
@@ -180,7 +182,7 @@ def check_squares(
         gap=gap,
         tolerance=float(tolerance),
         dense=not sp.issparse(X),
-        data_sha256=sha256_of_squares(X, T, s),
+        data_sha256=fingerprint_of_squares(X, T, s),
         n_rows=len(T),
         n_features=int(X.shape[1]),
         rows_sha256=rows_sha256,

@@ -20,7 +20,8 @@ from separatrix.certificates.about_data import AboutData, Written, are_rows
 from separatrix.certificates.enclosed_sums import products, row_sums
 from separatrix.certificates.enclosure import Enclosure, enclosed, rounded
 from separatrix.checker.exact import integer_vectors
-from separatrix.problem.canonical import Problem, codes_of, n_classes_of, row_of, sha256
+from separatrix.problem.canonical import Problem, codes_of, n_classes_of, row_of
+from separatrix.problem.fingerprint import fingerprint
 from separatrix.problem.float_blocks import blocks, with_data
 
 _SCORES_AT_A_TIME, _ENTRIES_AT_A_TIME = 1 << 20, 1 << 17
@@ -82,7 +83,7 @@ def check_separation(
         margin=divide_down(least, weights) if holds else 0.0,
         weights=tuple(tuple(row) for row in weights.tolist()),
         intercept=problem.fit_intercept,
-        data_sha256=sha256(problem),
+        data_sha256=fingerprint(problem),
         n_rows=problem.n_samples,
         n_features=problem.X.shape[1],
         classes=classes,

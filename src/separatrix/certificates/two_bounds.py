@@ -20,7 +20,8 @@ from separatrix._device import on_host
 from separatrix.certificates.about_data import AboutData, Written
 from separatrix.certificates.enclosure import Enclosure
 from separatrix.checker.codec import Refused, require
-from separatrix.problem.canonical import data_of, sha256
+from separatrix.problem.canonical import data_of
+from separatrix.problem.fingerprint import fingerprint
 from separatrix.problem.signed import as_matrix
 
 # Claims are stated this much wider than found, so that another machine's rounding finds them true.
@@ -118,7 +119,9 @@ class TwoBounds(Written, AboutData):
         X, K = self._placed(X), len(classes)
         with np.errstate(all="ignore"):
             return self._is_about(
-                X.shape, K, lambda: sha256(data_of(X, codes, K, self.intercept))
+                X.shape,
+                K,
+                lambda name: fingerprint(data_of(X, codes, K, self.intercept), name),
             ) and self._is_found_again(X, codes)
 
     @staticmethod
@@ -127,16 +130,22 @@ class TwoBounds(Written, AboutData):
         return as_matrix(X)
 
     def _is_about(
-        self, shape: tuple[int, int], n_classes: int, fingerprint: Callable[[], str]
+        self, shape: tuple[int, int], n_classes: int, same_kind: Callable[[str], str]
     ) -> bool:
-        """Whether this is a claim, and one that can be made of such data."""
+        """Whether this is a claim, and one that can be made of such data.
+
+        `same_kind` returns the fingerprint of the data, of the same kind as a name.
+        """
         try:
             self.require_sound()
         except Refused:
             return False
         name = self.data_sha256
-        named = isinstance(name, str) and name != ""  # not one that has yet to be made
-        return self.speaks_of(shape, n_classes) and (not named or fingerprint() == name)
+        if not self.speaks_of(shape, n_classes):
+            return False
+        if not isinstance(name, str) or not name:  # none, or one that has yet to be made
+            return True
+        return same_kind(name) == name
 
     def require_sound(self) -> None:
         """Refuse by name what makes this no claim, whatever the data."""

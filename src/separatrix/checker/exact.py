@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
-import sys
-from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,8 +12,8 @@ from operator import mul, or_
 from typing import Any
 
 from .codec import Refused, require
+from .fingerprint import SECOND, Row, fingerprint
 
-Row = tuple[Sequence[int], Sequence[float]]  # column numbers, ascending, and their non-zero values
 Shares = list[tuple[int, int]]  # row numbers, and by what integer each row is multiplied
 Whole = tuple[Sequence[int], list[int]]  # the same with integers in place of floats
 
@@ -100,20 +97,9 @@ class Data:
             if len(j) != len(x) or any(a >= b for a, b in pairwise([-1, *j, self.n_features])):
                 raise Refused("columns must be named once, in order, and be columns of the data")
 
-    def sha256(self) -> str:
-        """Return the fingerprint of the data in canonical form (see docs/certificates.md)."""
-        starts, indices, values = array("q", [0]), array("q"), array("d")
-        for columns, entries in self.rows:
-            indices.extend(columns)
-            values.extend(entries)
-            starts.append(len(indices))
-        digest = hashlib.sha256(b"separatrix-data-1\n")
-        shape = array("q", [len(self.rows), self.n_features, self.n_classes])
-        for part in (shape, array("q", self.codes), starts, indices, values):
-            if sys.byteorder == "big":
-                part.byteswap()
-            digest.update(part.tobytes())
-        return digest.hexdigest()
+    def fingerprint(self, like: str = SECOND) -> str:
+        """Return the fingerprint of the data, of the same kind as `like`."""
+        return fingerprint(self.rows, self.codes, self.n_features, self.n_classes, like)
 
     def scores(self, weights: Sequence[int], intercept: bool) -> Iterator[int]:
         """Yield b + w.x of every row in units of ``2**exponent``, for [b, w_1, ..., w_d]."""

@@ -177,7 +177,7 @@ def check(certificate: Any, data: Data) -> str:
         _refuse_classes(described.classes, data)
         if described.kind == "scaled-gap":
             data = gaps.divided(data, claim.exponents)
-        if described.sha256 != data.sha256():
+        if described.sha256 != data.fingerprint(described.sha256):
             raise Refused("the certificate speaks of other data: the SHA-256 differs")
         said = CLAIMS[described.kind].check(data, claim, described.intercept)
         if described.kind == "margin-bounds" and described.decimals:

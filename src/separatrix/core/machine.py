@@ -55,8 +55,10 @@ from separatrix.core.sparse import (
 )
 from separatrix.core.verdict import Verdict
 from separatrix.errors import DeviceError, SeparationWarning, UnfinishedWarning
-from separatrix.problem.canonical import LaterName, data_of, sha256
+from separatrix.problem.canonical import data_of
 from separatrix.problem.device_rows import on_device
+from separatrix.problem.fingerprint import fingerprint
+from separatrix.problem.later_name import LaterName
 from separatrix.problem.losses import CODES
 from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import SignedProblem, as_matrix, entries_of
@@ -231,7 +233,7 @@ class Machine(VotingModel):
         """Begin to make the fingerprint of the data."""
         count = len(self.classes_)
         data = data_of(X, codes, count, bool(self.fit_intercept))
-        return begun(pool, entries_of(X), sha256, data)
+        return begun(pool, entries_of(X), fingerprint, data)
 
     def _cores(self) -> int:
         """Return how many threads may work."""

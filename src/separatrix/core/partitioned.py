@@ -21,7 +21,7 @@ from separatrix.core.sparse import ratio_of
 from separatrix.data.partitions import Partitions
 from separatrix.errors import DataError, DeviceError
 from separatrix.problem.blocks import Block, Engine, Posed
-from separatrix.problem.canonical import sha256_of_blocks
+from separatrix.problem.fingerprint import SECOND, fingerprint_of_blocks
 from separatrix.problem.losses import CODES, NAMES
 from separatrix.solvers.linear.blocks.block_newton import (
     Checkpoint,
@@ -84,16 +84,16 @@ def local_rows(handle: Partitions, threads: int = 1) -> Rows:
 
 
 def fingerprint_of(handle: Partitions) -> str:
-    """Return the SHA-256 of all rows in canonical form; kept beside the blocks once it is known."""
+    """Return the fingerprint of all rows; kept beside the blocks once it is known."""
     if "sha256" in handle.known:
         return str(handle.known["sha256"])
     names = [f"{folder.name}/{block.file}:{block.crc}" for folder, block in handle.stored]
     about = json.dumps([names, handle.n_features, [str(name) for name in handle.classes]])
     note = handle.stored[0][0].parent / f"{hashlib.sha256(about.encode()).hexdigest()[:32]}.sha256"
-    if note.exists() and len(text := note.read_text().strip()) == 64:
+    if note.exists() and (text := note.read_text().strip()).startswith(SECOND):
         handle.known["sha256"] = text
         return text
-    found = sha256_of_blocks(handle.blocks, handle.shape, len(handle.classes))
+    found = fingerprint_of_blocks(handle.blocks, handle.shape, len(handle.classes))
     from separatrix._write_aside import write_whole
 
     write_whole(note, found.encode())

@@ -18,7 +18,7 @@ from separatrix.certificates.duality_gap import DualityGap
 from separatrix.core.two_solvers import TwoSolvers, begun
 from separatrix.core.verdict import Verdict, separability_of
 from separatrix.errors import NotSeparableError
-from separatrix.problem.canonical import LaterName
+from separatrix.problem.later_name import LaterName
 from separatrix.problem.losses import HINGE, NAMES
 from separatrix.problem.machine import MachineProblem
 from separatrix.solvers.linear.choose import Plan, plan

@@ -25,8 +25,8 @@ from separatrix.certificates.separation import (
     margin_range,
 )
 from separatrix.core.checks import two_classes
-from separatrix.problem.canonical import sha256
 from separatrix.problem.exact import SignedRows, decimal_places, times_powers_of_ten
+from separatrix.problem.fingerprint import fingerprint
 from separatrix.problem.signed import SignedProblem
 
 # Solvers are loaded when rows are decided: to read a verdict needs none of them.
@@ -246,7 +246,7 @@ def _separable(about: _About, rows: SignedRows, claim: Claim) -> Decision | None
     if least > 0 and not about.places:
         certificate = lambda: check_separation(problem, w, about.classes)  # noqa: E731
     elif (margin_signs(problem, weights) > 0).all():
-        certificate = lambda: about.partition("separation", claim, sha256(problem))  # noqa: E731
+        certificate = lambda: about.partition("separation", claim, fingerprint(problem))  # noqa: E731
     else:
         return None
     original = about.original(w)
@@ -305,7 +305,7 @@ def _partition(about: _About, rows: SignedRows, claim: Claim) -> Decision | None
         witness=witness,
         boundary=np.flatnonzero(signs == 0),
         infinite=_infinite(rows, claim),
-        certificate=lambda: about.partition(kind, claim, sha256(problem)),
+        certificate=lambda: about.partition(kind, claim, fingerprint(problem)),
         classes=about.classes,
         n_rows=problem.n_samples,
     )

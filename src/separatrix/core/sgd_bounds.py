@@ -15,8 +15,9 @@ import scipy.sparse as sp
 
 from separatrix.certificates.duality_gap import DualityGap, DualityGaps, ScaledGap
 from separatrix.core.proving import About, proved_gap
-from separatrix.problem.canonical import data_of, sha256
+from separatrix.problem.canonical import data_of
 from separatrix.problem.equilibrate import divided_columns
+from separatrix.problem.fingerprint import fingerprint
 from separatrix.problem.losses import CODES, LOGISTIC
 from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import SignedProblem
@@ -116,7 +117,7 @@ class Bounds:
     ) -> DualityGap | DualityGaps | ScaledGap:
         """Prove from the data how far these weights are from the best."""
         intercept = self.problems[0].rows.fit_intercept
-        digest = sha256(data_of(self.problems[0].X, self.codes, self.n_classes, intercept))
+        digest = fingerprint(data_of(self.problems[0].X, self.codes, self.n_classes, intercept))
         numbers = range(len(self.problems)) if len(self.problems) > 1 else [1]
         abouts = [About.known(digest, classes, number) for number in numbers]
         each = zip(self.problems, weights, self.alphas, abouts, strict=True)

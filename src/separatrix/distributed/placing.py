@@ -24,7 +24,7 @@ from separatrix.data.partitions import (
 from separatrix.distributed.engine import DaskEngine
 from separatrix.errors import DataError
 from separatrix.problem.blocks import Block
-from separatrix.problem.canonical import sha256_of_blocks
+from separatrix.problem.fingerprint import fingerprint_of_blocks
 from separatrix.problem.signed import as_matrix
 
 __all__ = ["placed"]
@@ -200,7 +200,7 @@ def _fingerprint(engine: DaskEngine, n_classes: int) -> Callable[[], str]:
         if 12 * engine.n_entries <= _KEPT_HERE:
             here = list(engine.blocks())
         shape = engine.n_rows, engine.n_features
-        return sha256_of_blocks(
+        return fingerprint_of_blocks(
             lambda: ((block.X, block.codes) for block in here or engine.blocks()), shape, n_classes
         )
 

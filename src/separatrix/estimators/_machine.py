@@ -24,8 +24,8 @@ from separatrix.estimators._validate import (
     training_data,
 )
 from separatrix.estimators.replay import numbered
-from separatrix.problem.canonical import LaterName
 from separatrix.problem.device_rows import on_device
+from separatrix.problem.later_name import LaterName
 from separatrix.solvers.linear.choose import choose
 from separatrix.solvers.linear.replay import MachineFrame, replay_machine
 

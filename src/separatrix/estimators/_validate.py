@@ -36,8 +36,9 @@ from separatrix._sparse import sparse as sp
 from separatrix.core import checks as core
 from separatrix.core.checks import are_plainly_classes, refuse_infinite
 from separatrix.errors import DataError, DeviceError
-from separatrix.problem.canonical import LaterName, fingerprint_of
 from separatrix.problem.device_rows import DeviceRows
+from separatrix.problem.fingerprint import fingerprint_on_device
+from separatrix.problem.later_name import LaterName
 from separatrix.problem.signed import as_matrix
 
 __all__ = [
@@ -243,7 +244,7 @@ def name_of_rows(
     """Begin to make the name of the data, or put it off where it would take the longest of all."""
     if rows.size > _NAMED_AT_ONCE:
         return LaterName(rows, codes, n_classes)
-    return pool.submit(fingerprint_of, rows.source, codes, rows.shape, n_classes)
+    return pool.submit(fingerprint_on_device, rows.source, codes, rows.shape, n_classes)
 
 
 def scores_on_device(estimator: Any, X: Any) -> np.ndarray | None:

@@ -18,8 +18,9 @@ from separatrix.errors import DataError
 from separatrix.estimators._absent_classes import present_rows
 from separatrix.estimators._base import LinearClassifier
 from separatrix.estimators._validate import new_data, training_data, weighted_rows
-from separatrix.problem.canonical import data_of, sha256
+from separatrix.problem.canonical import data_of
 from separatrix.problem.decision import as_loss_matrix, as_priors, log_odds_threshold
+from separatrix.problem.fingerprint import fingerprint
 from separatrix.solvers.closed_forms.covariances import class_covariances, shared_covariance
 from separatrix.solvers.closed_forms.gaussian import Gaussians, estimate_gaussians
 from separatrix.solvers.closed_forms.gaussian_tasks import (
@@ -262,7 +263,7 @@ class GaussianPlugIn(LinearClassifier):
             covariances=np.nan,
             offsets=np.nan,
             threshold=np.nan,
-            data_sha256=sha256(data_of(X, codes, n_classes, True)),
+            data_sha256=fingerprint(data_of(X, codes, n_classes, True)),
             n_rows=X.shape[0],
             n_features=X.shape[1],
             classes=tuple(str(name) for name in self.classes_),

@@ -10,7 +10,8 @@ import numpy as np
 from separatrix.certificates.kernel_separation import KernelSeparation, prove_kernel_separation
 from separatrix.core.checks import positive, two_classes
 from separatrix.estimators._kernel_base import KernelClassifier
-from separatrix.problem.canonical import data_of, sha256
+from separatrix.problem.canonical import data_of
+from separatrix.problem.fingerprint import fingerprint
 from separatrix.solvers.kernels.kernel_rows import kernel_rows
 from separatrix.solvers.running.drive import Status, go_on
 from separatrix.solvers.running.threads import one_thread
@@ -61,7 +62,7 @@ class _KernelRule(KernelClassifier):
             kernel=self.kernel_,
             shares=shares,
             bias=float(self.intercept_[0]),
-            data_sha256=sha256(data_of(X, codes, 2, True)),
+            data_sha256=fingerprint(data_of(X, codes, 2, True)),
             n_rows=X.shape[0],
             n_features=X.shape[1],
             classes=tuple(str(name) for name in self.classes_),

@@ -32,8 +32,9 @@ from separatrix.estimators._kernel_base import KernelClassifier, brought_for_ker
 from separatrix.estimators._validate import row_weights, worked_on
 from separatrix.estimators.linear_svm import held_out_calibration
 from separatrix.estimators.replay import numbered
-from separatrix.problem.canonical import data_of, sha256, signs_of
+from separatrix.problem.canonical import data_of, signs_of
 from separatrix.problem.crammer_singer import KernelDirect
+from separatrix.problem.fingerprint import fingerprint
 from separatrix.problem.signed import entries_of
 from separatrix.solvers.kernels import chunking
 from separatrix.solvers.kernels.kernel_rows import kernel_rows
@@ -196,7 +197,7 @@ class KernelSVM(CalibratedProbabilities, KernelClassifier):
         names = self._class_names()
         with one_thread(), ThreadPoolExecutor(effort.workers + 1) as pool:
             # The fingerprint is made meanwhile; it needs the data and nothing else.
-            name = begun(pool, entries_of(X), sha256, data_of(X, codes, len(names), True))
+            name = begun(pool, entries_of(X), fingerprint, data_of(X, codes, len(names), True))
             about = About(name, names)
             effort = dataclasses.replace(effort, pool=pool)
             sorted_X = X if order is None else _taken(X, order, self.kernel_.name)

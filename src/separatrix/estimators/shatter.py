@@ -21,8 +21,8 @@ from separatrix.certificates.partition import Partition, is_witness, margin_sign
 from separatrix.certificates.separation import Separation, check_separation, margin_range
 from separatrix.core.verdict import Witness, verdict_on
 from separatrix.errors import DataError
-from separatrix.problem.canonical import sha256
 from separatrix.problem.exact import SignedRows
+from separatrix.problem.fingerprint import fingerprint
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.separability.ball_simplex import alternative
 
@@ -150,7 +150,7 @@ def _mirrored(labeling: Labeling, X: np.ndarray) -> Labeling:
     opposite: Partition | Separation
     if isinstance(proof, Partition):
         weights = tuple(-w for w in proof.weights)
-        opposite = replace(proof, weights=weights, data_sha256=sha256(problem))
+        opposite = replace(proof, weights=weights, data_sha256=fingerprint(problem))
     else:
         opposite = check_separation(problem, -np.array(proof.weights[0]), _CLASSES)
     return replace(

@@ -14,7 +14,7 @@ from separatrix.certificates.likelihood_bounds import NoProof, Rows
 from separatrix.infer.given import Given
 from separatrix.infer.model import Design, Numbers, Task
 from separatrix.infer.tails import normal_quantile
-from separatrix.problem.canonical import named_rows
+from separatrix.problem.fingerprint import named_rows
 from separatrix.solvers.running.threads import one_thread
 
 _ROUNDING = 1e-8

@@ -30,7 +30,8 @@ from separatrix.core.sparse import checked_ratio
 from separatrix.core.verdict import Verdict
 from separatrix.data.table import AS_READ, Table
 from separatrix.errors import ContaminatedTestError, ModelFileError
-from separatrix.problem.canonical import data_of, sha256
+from separatrix.problem.canonical import data_of
+from separatrix.problem.fingerprint import fingerprint
 from separatrix.report import facts as f
 from separatrix.report.evaluation import Excerpts
 from separatrix.report.journal import Journal, alone_in, key_of
@@ -240,7 +241,7 @@ class Study:
         }
         if self.folding.groups is not None or self.folding.times is not None:
             chosen["rows"] = self._key_of_folds()
-        return key_of({"data": sha256(data), "classes": self.names, "settings": chosen})
+        return key_of({"data": fingerprint(data), "classes": self.names, "settings": chosen})
 
     def _key_of_folds(self) -> str:
         kept = self.folding.groups if self.folding.times is None else self.folding.times
@@ -293,7 +294,8 @@ class Study:
     def _sealed(self) -> SealedTest:
         """Seal the test rows; refuse at once where another model has met them."""
         rows = data_of(self.X_test, self.codes_test, max(2, len(self.names)), True)
-        state = self.journal.seals / f"{sha256(rows)[:16]}.json"
+        name = fingerprint(rows, like="")  # as version 0.1 named them: what was opened stays so
+        state = self.journal.seals / f"{name[:16]}.json"
         seal = SealedTest(self.X_test, self.y_test, state=state)
         if seal.result is not None and not seal.result.model.endswith(self.journal.key):
             raise ContaminatedTestError(

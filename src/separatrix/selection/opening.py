@@ -11,7 +11,8 @@ from scipy import sparse
 
 from separatrix.core.linear_model import VotingModel
 from separatrix.errors import DataError
-from separatrix.problem.canonical import data_of, sha256
+from separatrix.problem.canonical import data_of
+from separatrix.problem.fingerprint import fingerprint
 from separatrix.problem.signed import as_matrix
 from separatrix.selection import bounds
 from separatrix.selection.bounds import Bound, Interval
@@ -159,7 +160,7 @@ def trained_on(model: Any, X: Any, y: Any) -> bool:
     if X.shape != (getattr(proof, "n_rows", -1), getattr(proof, "n_features", -1)):
         return False
     intercept = bool(getattr(proof, "intercept", True))
-    return bool(sha256(data_of(X, codes, len(classes), intercept)) == name)
+    return bool(fingerprint(data_of(X, codes, len(classes), intercept), name) == name)
 
 
 def result_of(

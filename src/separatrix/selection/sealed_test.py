@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 
 from separatrix._write_aside import create_whole
 from separatrix.errors import ContaminatedTestError, DataError
-from separatrix.problem.canonical import canonical_pieces, data_of, sha256
+from separatrix.problem.canonical import canonical_pieces, data_of
+from separatrix.problem.fingerprint import SECOND, fingerprint
 from separatrix.problem.signed import as_matrix
 from separatrix.selection.opening import Overlap, TestResult, result_of, trained_on
 
@@ -98,12 +99,12 @@ class SealedTest:
         if self._state is not None and self._state.exists():
             self._seal.result = self._read_state()
 
-    def _fingerprint(self) -> str:
-        """Return the SHA-256 of rows and labels, names of classes included."""
+    def _fingerprint(self, like: str = SECOND) -> str:
+        """Return the fingerprint of rows and labels, names of classes included."""
         classes, codes = np.unique(self._y, return_inverse=True)
         names = json.dumps([str(name) for name in classes.tolist()])
         data = data_of(self._X, codes, max(2, len(classes)), True)
-        return f"{sha256(data)}:{names}"
+        return f"{fingerprint(data, like)}:{names}"
 
     @property
     def n(self) -> int:
@@ -228,7 +229,7 @@ class SealedTest:
         whole = _checked(text)
         test = cls(X, y)
         del _SEALS[test._seal.identity]
-        if whole["fingerprint"] != test._seal.fingerprint:
+        if whole["fingerprint"] != test._fingerprint(whole["fingerprint"]):
             raise ContaminatedTestError("these are not the rows that were sealed.")
         test._seal.identity = whole["identity"]
         test._seal = _SEALS.setdefault(whole["identity"], test._seal)
@@ -239,7 +240,7 @@ class SealedTest:
     def _read_state(self) -> TestResult | None:
         assert self._state is not None, "only called with a state file"
         whole = _checked(self._state.read_text(encoding="utf-8"))
-        if whole["fingerprint"] != self._seal.fingerprint:
+        if whole["fingerprint"] != self._fingerprint(whole["fingerprint"]):
             raise ContaminatedTestError(
                 f"{self._state} keeps the opening of other rows than these."
             )

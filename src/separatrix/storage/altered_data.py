@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from separatrix.data.scaling import deviations
-from separatrix.problem.canonical import problem_from, sha256
+from separatrix.problem.canonical import problem_from
+from separatrix.problem.fingerprint import fingerprint
 from separatrix.storage.model_file import ModelFile, last_step
 
 __all__ = ["since_certificate", "since_model"]
@@ -72,7 +73,8 @@ def since_certificate(whole: Any, X: Any, labels: np.ndarray) -> str:
         return _sentence(found)
     if about.get("decimals") or type(about.get("intercept")) is not bool:
         return ""
-    if sha256(problem_from(X, labels, about["intercept"])) == about.get("sha256"):
+    named = about.get("sha256")
+    if fingerprint(problem_from(X, labels, about["intercept"]), named) == named:
         return "The data are those that the certificate names: the certificate was altered"
     return _sentence(["values or labels, or the order of rows"])
 

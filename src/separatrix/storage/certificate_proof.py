@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from separatrix import checker
 from separatrix.certificates.reading import VERDICTS, from_json
 from separatrix.checker import Refused
+from separatrix.checker.fingerprint import is_fingerprint
 from separatrix.problem.canonical import as_checker_data, problem_from
 from separatrix.problem.exact import times_powers_of_ten
 
@@ -50,5 +50,5 @@ def _require_about(about: Any, X: Any, labels: Any) -> None:
     for name, found in zip(("rows", "features"), X.shape, strict=True):
         if getattr(about, name) != found:
             raise Refused(f"the certificate is about another number of {name} than {found}")
-    if not re.fullmatch("[0-9a-f]{64}", about.sha256):
+    if not is_fingerprint(about.sha256):
         raise Refused("the certificate does not name its data by a SHA-256")

@@ -18,6 +18,7 @@ from separatrix._grammar import with_article
 from separatrix.certificates.errors import FewestErrors
 from separatrix.certificates.partition import Partition
 from separatrix.certificates.separation import Separation
+from separatrix.checker.fingerprint import is_fingerprint
 from separatrix.core.models import fresh
 from separatrix.data.encodings.column_features import GAMMAS, ColumnFeatures
 from separatrix.data.raw_rows import RawRows
@@ -134,7 +135,7 @@ def _require_named(proof: Any, data: TrainingRows) -> None:
     of_rows = isinstance(inner, Partition | FewestErrors)
     states = not of_rows or getattr(inner, "holds", True) is True
     require(states, "the certificate says itself that it does not hold")
-    named = len(str(inner.data_sha256)) == 64
+    named = is_fingerprint(inner.data_sha256)
     require(named, "the certificate does not name the data it was made of")
     alike = not hasattr(inner, "classes") or tuple(inner.classes) == data.names()
     require(alike, "the certificate names other classes")

@@ -22,9 +22,11 @@ import stat
 import sys
 import zlib
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Thread
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -38,6 +40,7 @@ LARGEST_EXPANSION = 200
 SMALL_ENOUGH = 16 << 20  # contents up to this size are never refused for their expansion
 LONGEST_LINE = 1 << 28
 _STEP = 1 << 20
+_HASHED_AT_ONCE = 1 << 20
 XZ_MEMORY = 100 << 20  # what `xz -9` needs to decompress, and half as much again
 
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/{1,2}[^/\s]")
@@ -52,16 +55,21 @@ _MAGIC = {
 
 @dataclass(frozen=True)
 class Source:
-    """The contents of one file: ``sha256`` is of the file as stored, ``data`` is decompressed.
+    """The contents of one file, decompressed.
 
     The data of a file that is mapped into memory are no bytes, but can be cut like bytes.
     """
 
     name: str
     data: Any
-    sha256: str = ""
+    digest: Future[str] | None = None
     suffix: str = ""
     compression: str = ""
+
+    @property
+    def sha256(self) -> str:
+        """The SHA-256 of the file as stored; it is made while the contents are read."""
+        return "" if self.digest is None else self.digest.result()
 
     @property
     def octets(self) -> NDArray[np.uint8]:
@@ -277,11 +285,25 @@ def open_source(path: str | os.PathLike[str], max_bytes: int | None = None) -> S
     path = os.fspath(path)
     name = "standard input" if path == STDIN else path
     data = _read_stored(path, name, max_bytes)
-    digest = hashlib.sha256(data).hexdigest()
+    digest = _begun_digest(data)
     compression = compression_of(bytes(data[:8]))
     if compression:
         data = _expand(data, compression, name, max_bytes)
     return Source(name, data, digest, _suffix_of(path, compression), compression)
+
+
+def _begun_digest(data: Any) -> Future[str]:
+    """Begin to hash what a file stores: large data in a thread beside the parser."""
+    found: Future[str] = Future()
+
+    def work() -> None:
+        found.set_result(hashlib.sha256(data).hexdigest())
+
+    if len(data) < _HASHED_AT_ONCE:
+        work()
+    else:  # a daemon: an error in the contents does not wait for it
+        Thread(target=work, daemon=True).start()
+    return found
 
 
 # ---- a piece at a time

@@ -153,3 +153,42 @@ def test_two_solvers_take_turns_where_neither_ends_soon():
     assert model.objective_ == pytest.approx(newton.objective_, rel=2e-6)
     assert model.solver_ == "dual_coordinate"
     assert 400 < model.n_passes_ < 0.5 * newton.n_passes_
+
+
+def wide(n, d, seed=0):
+    """Return sparse rows of length 1, and labels with noise."""
+    rng = np.random.default_rng(seed)
+    columns = rng.integers(0, d, n * 8)
+    X = sp.csr_array((rng.random(n * 8), (np.repeat(np.arange(n), 8), columns)), shape=(n, d))
+    X.data /= np.repeat(np.sqrt(X.multiply(X).sum(axis=1)), np.diff(X.indptr))
+    scores = X @ rng.normal(size=d)
+    return X, np.where(scores + scores.std() * rng.normal(size=n) > 0.0, 1.0, -1.0)
+
+
+@pytest.mark.parametrize(
+    ("n", "cost", "solver", "other"),
+    [
+        (13_000, 1.0, "newton", None),
+        (13_000, 100.0, "dual_coordinate", "newton"),
+        (11_000, 1.0, "dual_coordinate", None),  # rows are fewer than four times the columns
+    ],
+)
+def test_wide_sparse_rows_with_the_squared_hinge(n, cost, solver, other):
+    X, signs = wide(n, 3_000)
+    problem = MachineProblem(SignedProblem(X, signs), np.full(n, cost), SQUARED_HINGE)
+    found = plan(problem)
+    assert (found.solver, found.other) == (solver, other)
+    if other == "newton":
+        dearer = MachineProblem(SignedProblem(X, signs), np.full(n, 10 * cost), SQUARED_HINGE)
+        assert 17.0 < found.price < plan(dearer).price < np.inf
+    hinge = plan(MachineProblem(SignedProblem(X, signs), np.full(n, cost), HINGE))
+    assert (hinge.solver, hinge.other) == ("dual_coordinate", None)
+
+
+def test_on_wide_noisy_rows_passes_give_way_to_newton():
+    X, signs = wide(13_000, 3_000)
+    model = sx.LinearSVM(100.0, loss="squared_hinge", tol=1e-6).fit(X, signs)
+    passes = sx.LinearSVM(100.0, loss="squared_hinge", tol=1e-6, solver="dual_coordinate")
+    assert (model.solver_, passes.fit(X, signs).solver_) == ("newton", "dual_coordinate")
+    assert model.gap_ <= 1e-6
+    assert model.objective_ == pytest.approx(passes.objective_, rel=2e-6)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TwoSolvers", "begun"]
 
-_NEWTON_TURN, _TURN = 24.0, 2.4  # in prices: the first turns of Newton's method and of passes
+_NEWTON_TURN, _TURN = 400.0, 40.0  # passes: the first turns of Newton's method and of the other
 
 
 class TwoSolvers:
@@ -32,7 +32,7 @@ class TwoSolvers:
         self.other = planned.other
         self.watch = Watch(planned.price, tol)
         self.paused: MachineRun | None = None
-        self.turn = planned.price
+        self.turns = 1.0
         patience = np.inf if self.other is None else self.watch.next
         self.run = begun(problem, planned.solver, effort, patience, first)
 
@@ -70,14 +70,14 @@ class TwoSolvers:
         few rows count; then both take turns, each twice as long as the last.
         """
         run, state = self.paused, self.run.state
-        takes_turns = other != "interior_point" and np.isfinite(self.turn)
+        takes_turns = other != "interior_point" and np.isfinite(self.plan.price)
         self.paused, self.other = self.run, None
         patience = np.inf
         if takes_turns:
             self.other = self.run.solver
-            patience = self.turn * (_NEWTON_TURN if other == "newton" else _TURN)
+            patience = self.turns * (_NEWTON_TURN if other == "newton" else _TURN)
             patience += 0.0 if run is None else run.state.passes
-            self.turn, self.watch.next = 2.0 * self.turn, patience
+            self.turns, self.watch.next = 2.0 * self.turns, patience
         if run is None:
             run = begun(self.problem, other, self.effort, patience, (state.w, state.alpha))
         else:

@@ -57,6 +57,8 @@ _FEW_ENTRIES = 20_000  # so few are solved at once to all digits
 _FAR, _RARE = ((30, 10.0), (100, 300.0)), 0.1
 # Newton's method costs about so many passes, where there are many more rows than columns.
 _TALL, _NEWTON = 4, 17.0
+# There it is the first choice for wide sparse rows, unless a row can move its own margin this far.
+_NEAR = 20.0
 _BIAS_ROUNDING = 2.0**-40  # of the size of scores
 
 
@@ -82,6 +84,8 @@ def choose(problem: MachineProblem) -> str:
     if d <= _NARROW or (d <= _MODEST and not sp.issparse(problem.X)):
         # Dense columns are seldom scaled, and passes over rows do not converge on raw ones.
         return by_matrix_alone
+    if by_matrix_alone == "newton" and _is_wide(problem) and _is_tall(problem):
+        return "newton" if reach(problem) <= _NEAR else "dual_coordinate"
     by_matrix = _ITERATIONS * _PRODUCT * (products(problem) + d**3 / 3.0)
     by_passes = _PASSES * _ENTRY * entries
     # Narrow data are hard for coordinate descent at large C: the matrix may cost a good deal more.
@@ -112,8 +116,10 @@ def plan(problem: MachineProblem) -> Plan:
     other = _other_solver(problem, solver)
     if other == "interior_point":
         return Plan(solver, other, *price_of_interior_point(problem))
-    tall = other == "newton" and problem.X.shape[0] >= _TALL * problem.X.shape[1]
-    return Plan(solver, other, _NEWTON if tall else np.inf)
+    if other != "newton" or not _is_tall(problem):
+        return Plan(solver, other)
+    factor = max(1.0, reach(problem) / _NEAR) ** 0.75 if _is_wide(problem) else 1.0
+    return Plan(solver, other, _NEWTON * factor)
 
 
 def _is_far(problem: MachineProblem) -> bool:
@@ -128,9 +134,23 @@ def _other_solver(problem: MachineProblem, solver: str) -> str | None:
         return None
     if _is_short(problem):
         return "gram"
-    if problem.X.shape[1] > _MODEST:
+    by_matrix = problem.loss == HINGE or problem.is_hard
+    if problem.X.shape[1] > _MODEST and (
+        by_matrix or not (_is_wide(problem) and _is_tall(problem))
+    ):
         return None
-    return "interior_point" if problem.loss == HINGE or problem.is_hard else "newton"
+    return "interior_point" if by_matrix else "newton"
+
+
+def _is_wide(problem: MachineProblem) -> bool:
+    """Whether the rows are sparse and of so many columns that a d x d matrix costs too much."""
+    return sp.issparse(problem.X) and problem.X.shape[1] > _MODEST
+
+
+def _is_tall(problem: MachineProblem) -> bool:
+    """Whether there are many more rows than columns."""
+    n, d = problem.X.shape
+    return n >= _TALL * d
 
 
 def _is_short(problem: MachineProblem) -> bool:

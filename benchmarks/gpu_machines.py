@@ -90,12 +90,13 @@ def report(loss, C, X, y, options, rates):
         torch.cuda.reset_peak_memory_stats()
     machine.fit(X, y)
     seconds, _ = timed(lambda: machine.fit(X, y), X.device, options.repeats)
-    products = 2.0 * n * d * d * machine.n_iter_ / seconds
-    bytes_read = 4.0 * n * d * machine.n_passes_ / seconds
+    iterations, passes = (float(np.max(many)) for many in (machine.n_iter_, machine.n_passes_))
+    products = 2.0 * n * d * d * iterations / seconds
+    bytes_read = 4.0 * n * d * passes / seconds
     peak = torch.cuda.max_memory_allocated() / 2**30 if X.is_cuda else float("nan")
     print(
-        f"| {loss} | {C:g} | {seconds:.3f} | {machine.gap_:.1e} | {machine.n_iter_} "
-        f"| {machine.n_passes_:.0f} | {products / rates[0]:.0%} | {bytes_read / rates[2]:.0%} "
+        f"| {loss} | {C:g} | {seconds:.3f} | {machine.gap_:.1e} | {iterations:.0f} "
+        f"| {passes:.0f} | {products / rates[0]:.0%} | {bytes_read / rates[2]:.0%} "
         f"| {peak:.1f} |",
         flush=True,
     )

@@ -32,7 +32,7 @@ def _leaf(rows, d):
     width, bytes_of_column = struct.calcsize("<" + kind), struct.calcsize("<" + column)
     dense_length = len(rows) * d * width
     sparse_length = 4 * len(rows) + len(values) * (bytes_of_column + width)
-    if dense_length <= sparse_length:
+    if dense_length <= 2 * sparse_length:
         body = b"".join(_packed(kind, x) for row in rows for x in row)
         return bytes([1, width]) + body
     counts = b"".join(struct.pack("<I", sum(x != 0 for x in row)) for row in rows)

@@ -82,3 +82,11 @@ def test_a_matrix_must_be_square_and_symmetric():
 def test_a_function_that_fails_is_said_to(function, words):
     with pytest.raises(DataError, match=words):
         kernel_of(function, A, "scale", 3, 0.0).block(A, B)
+
+
+def test_the_variance_of_float32_rows_is_that_of_their_float64_copy():
+    rng = np.random.default_rng(0)
+    for X in (rng.normal(size=(2_500, 3)) + 1e3, np.full((5, 2), 1e30), np.zeros((3, 1))):
+        narrow = X.astype(np.float32)
+        wide = gamma_of("scale", narrow.astype(np.float64))
+        assert gamma_of("scale", narrow) == pytest.approx(wide, rel=1e-12)

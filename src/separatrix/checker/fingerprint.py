@@ -42,7 +42,7 @@ def is_fingerprint(name: object) -> bool:
 
 
 def _leaf(rows: Sequence[Row], d: int) -> bytes:
-    """Return the hash of some rows in the shorter of two forms."""
+    """Return the hash of some rows, dense or sparse as suits them."""
     values = [x for _, entries in rows for x in entries]
     if all(0.0 <= x <= 255.0 and x == int(x) for x in values):
         kind, values = "B", [int(x) for x in values]
@@ -50,7 +50,8 @@ def _leaf(rows: Sequence[Row], d: int) -> bytes:
         kind = "f" if array("f", values).tolist() == values else "d"
     column = "H" if d <= FEW_COLUMNS else "I" if d <= MANY_COLUMNS else "Q"
     width, per_entry = (array(letter).itemsize for letter in (kind, column))
-    is_dense = len(rows) * d * width <= 4 * len(rows) + len(values) * (per_entry + width)
+    sparse_bytes = 4 * len(rows) + len(values) * (per_entry + width)
+    is_dense = len(rows) * d * width <= 2 * sparse_bytes
     digest = hashlib.sha256(bytes([is_dense, width]))
     if is_dense:
         full: list[float] = [0] * (len(rows) * d)

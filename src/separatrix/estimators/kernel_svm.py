@@ -7,6 +7,7 @@ import time
 import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ from separatrix.estimators.linear_svm import held_out_calibration
 from separatrix.estimators.replay import numbered
 from separatrix.problem.canonical import data_of, signs_of
 from separatrix.problem.crammer_singer import KernelDirect
-from separatrix.problem.fingerprint import fingerprint
+from separatrix.problem.fingerprint import fingerprint, spare_threads
 from separatrix.problem.signed import entries_of
 from separatrix.solvers.kernels import chunking
 from separatrix.solvers.kernels.kernel_rows import kernel_rows
@@ -197,7 +198,9 @@ class KernelSVM(CalibratedProbabilities, KernelClassifier):
         names = self._class_names()
         with one_thread(), ThreadPoolExecutor(effort.workers + 1) as pool:
             # The fingerprint is made meanwhile; it needs the data and nothing else.
-            name = begun(pool, entries_of(X), fingerprint, data_of(X, codes, len(names), True))
+            data = data_of(X, codes, len(names), True)
+            threads = 1 if place is None else spare_threads()
+            name = begun(pool, entries_of(X), partial(fingerprint, threads=threads), data)
             about = About(name, names)
             effort = dataclasses.replace(effort, pool=pool)
             sorted_X = X if order is None else _taken(X, order, self.kernel_.name)

@@ -1,7 +1,7 @@
 """The fingerprint of data: the name by which a certificate says of which rows it speaks.
 
-It is a tree of SHA-256, defined in docs/certificates.md. A leaf is the hash of 4,096 rows in the
-shorter of two forms, dense or sparse, in the narrowest numbers that hold every value exactly. So
+It is a tree of SHA-256, defined in docs/certificates.md. A leaf is the hash of 4,096 rows,
+dense or sparse as suits them, in the narrowest numbers that hold every value exactly. So
 dense, sparse and float32 copies of the same numbers have the same fingerprint, one pass over the
 rows makes it, and several threads may share it. Certificates of version 0.1 have another one
 (`first_fingerprint`): every function here takes a name, and returns one of the same kind.
@@ -31,11 +31,12 @@ _MOST_THREADS = 16
 _KINDS = {1: "u1", 4: "<f4", 8: "<f8"}
 
 
-def fingerprint(problem: Problem, like: Any = SECOND) -> str:
+def fingerprint(problem: Problem, like: Any = SECOND, threads: int = 1) -> str:
     """Return the fingerprint of a problem's rows and class numbers, of the same kind as `like`."""
     X, codes = problem.X, codes_of(problem)
     shape = problem.n_samples, X.shape[1]
-    return fingerprint_of_blocks(lambda: [(X, codes)], shape, n_classes_of(problem), like)
+    blocks = lambda: [(X, codes)]  # noqa: E731
+    return fingerprint_of_blocks(blocks, shape, n_classes_of(problem), like, threads)
 
 
 def fingerprint_of_blocks(
@@ -67,8 +68,12 @@ def fingerprint_on_device(
     def blocks() -> Iterator[tuple[np.ndarray, np.ndarray]]:
         return ((block, codes[own]) for own, block in host_blocks(source))
 
-    threads = min(_MOST_THREADS, os.cpu_count() or 1)
-    return fingerprint_of_blocks(blocks, shape, n_classes, threads=threads)
+    return fingerprint_of_blocks(blocks, shape, n_classes, threads=spare_threads())
+
+
+def spare_threads() -> int:
+    """Return how many threads may hash while a device computes."""
+    return min(_MOST_THREADS, os.cpu_count() or 1)
 
 
 def fingerprint_of_squares(X: Any, T: np.ndarray, s: np.ndarray, like: Any = SECOND) -> str:
@@ -163,7 +168,7 @@ def leaf(rows: Any) -> bytes:
         width, stored = _width(_pieces(rows)), int(np.count_nonzero(rows))
     n, d = rows.shape
     column = 2 if d <= FEW_COLUMNS else 4 if d <= MANY_COLUMNS else 8
-    is_dense = n * d * width <= 4 * n + stored * (column + width)
+    is_dense = n * d * width <= 2 * (4 * n + stored * (column + width))
     digest = hashlib.sha256(bytes([is_dense, width]))
     if is_dense:
         for piece in _pieces(rows.toarray() if sp.issparse(rows) else rows):
@@ -198,8 +203,21 @@ def _entries(rows: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return how many entries each row has, their columns and their values, row by row."""
     if sp.issparse(rows):
         return np.diff(rows.indptr), rows.indices, rows.data
-    own, columns = np.nonzero(rows)
-    return np.bincount(own, minlength=rows.shape[0]), columns, rows[own, columns]
+    counts, columns, values = list[np.ndarray](), list[np.ndarray](), list[np.ndarray]()
+    numbers = np.zeros(0, dtype=np.int64)
+    for piece in _pieces(rows):
+        numbers = numbers if numbers.size >= piece.size else _numbers_of_columns(*piece.shape)
+        flat = piece.reshape(-1)
+        places = np.flatnonzero(flat)
+        counts.append(np.count_nonzero(piece, axis=1))
+        columns.append(numbers[places])
+        values.append(flat[places])
+    return np.concatenate(counts), np.concatenate(columns), np.concatenate(values)
+
+
+def _numbers_of_columns(rows: int, d: int) -> np.ndarray:
+    """Return the columns of all numbers of so many rows."""
+    return np.tile(np.arange(d), rows)
 
 
 def _width(pieces: Iterable[np.ndarray]) -> int:

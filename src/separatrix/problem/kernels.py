@@ -27,6 +27,7 @@ from separatrix.errors import DataError
 KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed")
 MOST_DEGREE = 10_000  # read from a file: as many products a value
 _ASYMMETRY = 1e-6
+_ROWS_AT_A_TIME = 1024
 
 
 @dataclass(frozen=True)
@@ -204,7 +205,7 @@ def check_gram(X: Any, n_rows: int) -> float:
 
 def _variance(X: Any, weights: np.ndarray | None) -> float:
     if weights is None and not sp.issparse(X):
-        return float(np.asarray(X, dtype=np.float64).var())
+        return float(X.var()) if X.dtype == np.float64 else _variance_of_narrow(X)
     n, d = X.shape
     weights = np.ones(n) if weights is None else weights / weights.max()
     size = d * float(weights.sum())
@@ -215,6 +216,13 @@ def _variance(X: Any, weights: np.ndarray | None) -> float:
         zeros = size - float(counted.sum())
         return (float(counted @ np.square(X.data - mean)) + zeros * mean * mean) / size
     return float((weights @ np.square(X - mean)).sum()) / size
+
+
+def _variance_of_narrow(X: np.ndarray) -> float:
+    """Return the variance of float32 numbers, summed in float64 without a copy of all."""
+    mean = float(X.mean(dtype=np.float64))
+    blocks = (X[begin : begin + _ROWS_AT_A_TIME] for begin in range(0, len(X), _ROWS_AT_A_TIME))
+    return sum(float(np.square(block.astype(np.float64) - mean).sum()) for block in blocks) / X.size
 
 
 def _products(A: Any, B: Any) -> np.ndarray:

@@ -57,13 +57,13 @@ export async function fingerprint({ rows, codes, nFeatures, nClasses }) {
   return "2-" + [...digest].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-// The hash of some rows in the shorter of two forms, in the narrowest numbers that hold them.
+// The hash of some rows, dense or sparse as suits them, in the narrowest numbers that hold them.
 function leaf(entries, nFeatures) {
   const stored = entries.flat();
   const isByte = ([, x]) => Number.isInteger(x) && x >= 0 && x <= 255;
   const width = stored.every(isByte) ? 1 : stored.every(([, x]) => Math.fround(x) === x) ? 4 : 8;
   const column = nFeatures <= FEW_COLUMNS ? 2 : 4;
-  const isDense = entries.length * nFeatures * width <= 4 * entries.length + stored.length * (column + width);
+  const isDense = entries.length * nFeatures * width <= 2 * (4 * entries.length + stored.length * (column + width));
   const head = new Uint8Array([isDense ? 1 : 0, width]);
   if (!isDense) {
     const counts = packed(entries.map((row) => row.length), 4, wholeNumber);

@@ -28,7 +28,10 @@ JUDGED, REPEATS, FOLDS = 4_000, 3, 5
 GRID = np.geomspace(0.01, 100.0, 9)
 RAW_GRID = np.geomspace(0.01, 1e4, 13)
 MODELS = (("squared_hinge", 0.0), ("hinge", 0.0), ("logistic", 0.0))
-SPARSE = (("logistic", 1.0), ("logistic", 0.5))
+SPARSE = {
+    "standard": (("logistic", 1.0), ("logistic", 0.5)),
+    "splines": (("logistic", 1.0),),
+}
 LEAD = 0.25
 
 
@@ -77,6 +80,28 @@ def classes(rng: Any, n: int, d: int, apart: float) -> Any:
     return X, y
 
 
+def additive(rng: Any, n: int, d: int, relevant: int, noise: float, kind: str) -> Any:
+    """Return rows and two classes: the score is a sum of functions of single columns."""
+    X = rng.normal(size=(n, d))
+    shapes = list(SHAPES) if kind in ("mixed", "skewed") else [kind]
+    scores = np.zeros(n)
+    for j in rng.permutation(d)[:relevant].tolist():
+        part = SHAPES[rng.choice(shapes)](X[:, j] - 0.7 * rng.normal())
+        scores += rng.choice([-1.0, 1.0]) * (0.3 + rng.random()) * part / part.std()
+    scores -= np.median(scores)
+    y = scores + noise * scores.std() * rng.normal(size=n) > 0.0
+    if kind == "skewed":
+        X = np.exp(X)
+    return X, y.astype(int)
+
+
+SHAPES: dict[str, Any] = {
+    "lines": lambda x: x,
+    "steps": lambda x: (x > 0.0).astype(float),
+    "valleys": lambda x: x * x,
+    "saturating": lambda x: np.tanh(3.0 * x),
+}
+
 # name -> (training rows, what draws)
 FAMILIES: dict[str, tuple[int, partial[Any]]] = {
     "few columns": (200, partial(gaussian, d=8, relevant=8, noise=0.6)),
@@ -95,7 +120,15 @@ FAMILIES: dict[str, tuple[int, partial[Any]]] = {
     "wide, neighbours": (80, partial(gaussian, d=300, relevant=5, noise=0.4, kind="neighbours")),
     "wide, all": (80, partial(gaussian, d=300, relevant=300, noise=0.2)),
     "wide, factors": (60, partial(gaussian, d=300, relevant=0, noise=0.4, kind="factors")),
+    "steps": (300, partial(additive, d=8, relevant=6, noise=0.3, kind="steps")),
+    "valleys": (300, partial(additive, d=10, relevant=5, noise=0.3, kind="valleys")),
+    "saturating": (300, partial(additive, d=8, relevant=8, noise=0.3, kind="saturating")),
+    "sums": (400, partial(additive, d=15, relevant=8, noise=0.3, kind="mixed")),
+    "sums, small": (120, partial(additive, d=10, relevant=5, noise=0.3, kind="mixed")),
+    "sums, skewed": (300, partial(additive, d=12, relevant=6, noise=0.3, kind="skewed")),
+    "sums, more rows": (900, partial(additive, d=20, relevant=10, noise=0.3, kind="mixed")),
 }  # fmt: skip
+ADDITIVE = [name for name, (_, made) in FAMILIES.items() if made.func is additive]
 
 
 def drawn(name: str, seed: int) -> tuple[Any, Any, Any, Any]:
@@ -118,13 +151,14 @@ def fits_of(name: str, seed: int) -> dict[str, np.ndarray]:
     names = [f"x{j}" for j in range(X.shape[1])]
     raw = RawRows(Table(both, np.r_[y, truth], names, np.unique(y), "csv", "", ""))
     n = len(y)
-    features = ["standard", "raw"] + (["ranks"] if X.shape[1] < n else [])
+    features = ["standard", "raw"] + (["ranks", "splines"] if X.shape[1] < n else [])
     if np.isin(X, (0.0, 1.0)).all():
         features = ["standard"]
     found: dict[str, np.ndarray] = {"y": y}
     for each in features:
         learned = raw.learn(each, np.arange(n), np.r_[y, truth]).X
-        for loss, ratio in MODELS + (SPARSE if each == "standard" else ()):
+        found[f"{each}/width"] = np.array(learned.shape[1])
+        for loss, ratio in MODELS + SPARSE.get(each, ()):
             Cs = grid_of(each, learned[:n], y, loss, ratio)
             scores = [held_out(raw, y, each, loss, ratio, Cs, seed) for seed in range(REPEATS)]
             key = f"{each}/{loss}/{ratio:g}"
@@ -229,6 +263,7 @@ class Fits:
 
     def __init__(self, arrays: dict[str, np.ndarray], width: int) -> None:
         self.y, self.width = arrays["y"], width
+        self.made = int(arrays.get("splines/width", width)) - width  # by splines
         self.names = [key[: -len("/test")] for key in arrays if key.endswith("/test")]
         self.test = {name: arrays[f"{name}/test"] for name in self.names}
         self._scores = {name: arrays[f"{name}/scores"] for name in self.names}
@@ -319,14 +354,21 @@ def chosen(
     net: bool = False,
     step: int = 2,
     near: float = 0.0,
+    ranks: bool = True,
+    splines: float = float("inf"),
+    sums: str = "all",
 ) -> tuple[str, int]:
     """Return candidate and C of a rule: features by squared hinge, then losses, then the lasso.
 
     The lasso is tried where columns are more than the share `sparse` of the rows. With `near`,
-    candidates so many standard errors behind the best, and nearer ones, are judged again.
+    candidates so many standard errors behind the best, and nearer ones, are judged again. Splines
+    are tried where rows are at least `splines` times the columns that they add.
     """
     walked = partial(path_of, fits, measure=measure, repeats=repeats, at=at, step=step)
     features = list(dict.fromkeys(name.split("/")[0] for name in fits.names))
+    left_out = () if ranks else ("ranks",)
+    left_out += () if len(fits.y) >= splines * fits.made else ("splines",)
+    features = [each for each in features if each not in left_out]
     forms = [walked(f"{each}/squared_hinge/0") for each in features]
     form = best_of(forms, lead)[0].split("/")[0]
     rest = [walked(f"{form}/{loss}/0") for loss in ("hinge", "logistic")]

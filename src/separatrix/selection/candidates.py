@@ -62,6 +62,7 @@ _APART = 1_000_003  # between the seeds of two cuts
 _KEPT_ENTRIES = 10_000_000  # of the rows of all folds: above, features are learned again
 _HINGE_ENTRIES = 5_000_000  # of the training rows of all models: above, only one loss is tried
 _SPARSE_ENTRIES = 20_000_000  # the same, of the lasso where columns outnumber rows
+_SPLINE_ENTRIES = 1_000_000  # the same, of the lasso of splines, for two classes
 _MANY_COLUMNS = 0.2  # of the rows: from so many columns on, the lasso is tried
 
 
@@ -436,6 +437,8 @@ class Search:
             return False
         models = 1 if len(self.classes) == 2 else len(self.classes)
         most = _SPARSE_ENTRIES if d > n else _HINGE_ENTRIES
+        if chosen.candidate.features == "splines":
+            most = _SPLINE_ENTRIES if models == 1 else 0
         return d > _MANY_COLUMNS * n and d * n * models <= most
 
 

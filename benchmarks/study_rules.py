@@ -1,6 +1,6 @@
 """Which rule should choose among the candidates of a study? Regret on generated tables.
 
-    python -m benchmarks.study_rules [--families NAME ...] [--seeds 6] [--keep FOLDER]
+    python -m benchmarks.study_rules [--families NAME ...] [--seeds 6] [--keep FOLDER] [--splines]
 
 Every candidate (features, loss, penalty) is fitted at every C on three repeats of five folds, and
 once on all training rows, whose test error is counted on 4,000 new rows. Rules are then compared
@@ -9,6 +9,9 @@ error of that pick. Printed is the geometric mean of (error + 0.1 %) over that o
 with the standard error over tables, the share of tables on which it is worse by more than 5 %, and
 the worst ratio. "Half, half" are the means over tables of even and of odd seeds. --keep stores the
 fits of each table, so that a run can be interrupted.
+
+With --splines, rules for trying splines are compared instead: on the families whose truth is
+linear, and on further ones where it is a sum of other functions of single columns.
 """
 
 from __future__ import annotations
@@ -28,10 +31,7 @@ JUDGED, REPEATS, FOLDS = 4_000, 3, 5
 GRID = np.geomspace(0.01, 100.0, 9)
 RAW_GRID = np.geomspace(0.01, 1e4, 13)
 MODELS = (("squared_hinge", 0.0), ("hinge", 0.0), ("logistic", 0.0))
-SPARSE = {
-    "standard": (("logistic", 1.0), ("logistic", 0.5)),
-    "splines": (("logistic", 1.0),),
-}
+SPARSE = (("logistic", 1.0), ("logistic", 0.5))
 LEAD = 0.25
 
 
@@ -141,7 +141,7 @@ def drawn(name: str, seed: int) -> tuple[Any, Any, Any, Any]:
 # ---- fits
 
 
-def fits_of(name: str, seed: int) -> dict[str, np.ndarray]:
+def fits_of(name: str, seed: int, of_splines: bool) -> dict[str, np.ndarray]:
     """Return for each candidate its values of C, held-out scores and test errors."""
     from separatrix.data.raw_rows import RawRows
     from separatrix.data.table import Table
@@ -151,14 +151,16 @@ def fits_of(name: str, seed: int) -> dict[str, np.ndarray]:
     names = [f"x{j}" for j in range(X.shape[1])]
     raw = RawRows(Table(both, np.r_[y, truth], names, np.unique(y), "csv", "", ""))
     n = len(y)
-    features = ["standard", "raw"] + (["ranks", "splines"] if X.shape[1] < n else [])
+    features = ["standard", "raw"] + (["ranks"] if X.shape[1] < n else [])
+    features += ["splines"] if of_splines and X.shape[1] < n else []
     if np.isin(X, (0.0, 1.0)).all():
         features = ["standard"]
     found: dict[str, np.ndarray] = {"y": y}
     for each in features:
         learned = raw.learn(each, np.arange(n), np.r_[y, truth]).X
         found[f"{each}/width"] = np.array(learned.shape[1])
-        for loss, ratio in MODELS + SPARSE.get(each, ()):
+        sparse = SPARSE[: 1 if of_splines else 2] if each in ("standard", "splines") else ()
+        for loss, ratio in MODELS + sparse:
             Cs = grid_of(each, learned[:n], y, loss, ratio)
             scores = [held_out(raw, y, each, loss, ratio, Cs, seed) for seed in range(REPEATS)]
             key = f"{each}/{loss}/{ratio:g}"
@@ -356,13 +358,14 @@ def chosen(
     near: float = 0.0,
     ranks: bool = True,
     splines: float = float("inf"),
-    sums: str = "all",
+    lasso_of_splines: bool = True,
 ) -> tuple[str, int]:
     """Return candidate and C of a rule: features by squared hinge, then losses, then the lasso.
 
     The lasso is tried where columns are more than the share `sparse` of the rows. With `near`,
     candidates so many standard errors behind the best, and nearer ones, are judged again. Splines
-    are tried where rows are at least `splines` times the columns that they add.
+    are tried where rows are at least `splines` times the columns that they add; where they win,
+    the lasso is theirs, for two classes.
     """
     walked = partial(path_of, fits, measure=measure, repeats=repeats, at=at, step=step)
     features = list(dict.fromkeys(name.split("/")[0] for name in fits.names))
@@ -372,10 +375,11 @@ def chosen(
     forms = [walked(f"{each}/squared_hinge/0") for each in features]
     form = best_of(forms, lead)[0].split("/")[0]
     rest = [walked(f"{form}/{loss}/0") for loss in ("hinge", "logistic")]
-    if fits.width > sparse * len(fits.y):
-        rest += [
-            walked(f"standard/logistic/{ratio}") for ratio in (("1", "0.5") if net else ("1",))
-        ]
+    own, width = "standard", fits.width
+    if form == "splines" and lasso_of_splines:
+        own, width = form, (width + fits.made) * int(fits.y.max() == 1)
+    if width > sparse * len(fits.y):
+        rest += [walked(f"{own}/logistic/{ratio}") for ratio in (("1", "0.5") if net else ("1",))]
     if near:
         paths = judged_again(fits, [*forms, *rest], measure, near)
     else:
@@ -385,6 +389,16 @@ def chosen(
 
 
 NEVER = float("inf")
+SPLINE_RULES: dict[str, dict[str, Any]] = {
+    "no splines (the study before)": {},
+    "always, the lasso of standardised columns": {"splines": 0.0, "lasso_of_splines": False},
+    "always, the lasso of splines": {"splines": 0.0},
+    "rows at least the columns added (the study now)": {"splines": 1.0},
+    "rows at least three times the columns added": {"splines": 3.0},
+    "rows at least five times the columns added": {"splines": 5.0},
+    "the study, no ranks": {"splines": 1.0, "ranks": False},
+    "no splines, no ranks": {"ranks": False},
+}
 RULES: dict[str, dict[str, Any]] = {
     "one cut, no lasso": {"sparse": NEVER},
     "lasso, columns > rows": {"sparse": 1.0},
@@ -444,30 +458,65 @@ def compare(tables: dict[tuple[str, int], Fits]) -> None:
         print(f"| {family} | {100 * present[own].mean() - 0.1:.1f} | {cells} |")
 
 
+def compare_splines(tables: dict[tuple[str, int], Fits]) -> None:
+    errors = {
+        rule: np.array([charged(f, *chosen(f, near=1.0, **how)) for f in tables.values()])
+        for rule, how in SPLINE_RULES.items()
+    }
+    errors["best in hindsight"] = np.array([oracle(fits) for fits in tables.values()])
+    families = np.array([name for name, _ in tables])
+    sums = np.isin(families, ADDITIVE)
+    before = errors[next(iter(errors))] + 1e-3
+    print("| rule | linear | s.e. | worst | additive | s.e. | worst |")
+    print("|---|---:|---:|---:|---:|---:|---:|")
+    for rule, found in errors.items():
+        logs, cells = np.log((found + 1e-3) / before), []
+        for own in (logs[~sums], logs[sums]):
+            spread = own.std(ddof=1) / np.sqrt(len(own))
+            cells += [f"{np.exp(own.mean()):.3f}", f"{spread:.3f}", f"{np.exp(own.max()):.2f}"]
+        print(f"| {rule} | {' | '.join(cells)} |")
+    print("\n| family | tables | before | now | ratio | best in hindsight |")
+    print("|---|---:|---:|---:|---:|---:|")
+    now = errors["rows at least the columns added (the study now)"]
+    for family in dict.fromkeys(families):
+        own = families == family
+        ratio = np.exp(np.log((now[own] + 1e-3) / before[own]).mean())
+        shown = [
+            100 * each[own].mean() for each in (before - 1e-3, now, errors["best in hindsight"])
+        ]
+        cells = [f"{shown[0]:.1f}", f"{shown[1]:.1f}", f"{ratio:.2f}", f"{shown[2]:.1f}"]
+        print(f"| {family} | {own.sum()} | {' | '.join(cells)} |")
+
+
 def main() -> int:
     ask = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    ask.add_argument("--families", nargs="+", choices=list(FAMILIES), default=list(FAMILIES))
+    ask.add_argument("--families", nargs="+", choices=list(FAMILIES))
     ask.add_argument("--seeds", type=int, default=6)
     ask.add_argument("--keep", type=Path, help="a folder of fits, to resume from")
+    ask.add_argument("--splines", action="store_true", help="compare rules for trying splines")
     given = ask.parse_args()
     warnings.simplefilter("ignore")
     tables = {}
+    # Splines are tried on no wide table, nor where all columns hold 0 and 1.
+    linear = [name for name in FAMILIES if name not in ADDITIVE]
+    narrow = [name for name in linear if not name.startswith("wide") and name != "binary"]
+    families = given.families or (narrow + ADDITIVE if given.splines else linear)
     for seed in range(given.seeds):
-        for name in given.families:
+        for name in families:
             width = FAMILIES[name][1].keywords["d"]
             kept = given.keep and given.keep / f"{name.replace(' ', '_')}-{seed}.npz"
             if kept and kept.exists():
                 with np.load(kept) as file:
                     tables[name, seed] = Fits({key: file[key] for key in file.files}, width)
                 continue
-            arrays = fits_of(name, seed)
+            arrays = fits_of(name, seed, given.splines)
             if kept:
                 kept.parent.mkdir(parents=True, exist_ok=True)
                 np.savez_compressed(kept, **arrays)
             tables[name, seed] = Fits(arrays, width)
     header("Rules of choice on generated tables", ["numpy"])
     print(f"{len(tables)} tables, {JUDGED} test rows each.\n")
-    compare(tables)
+    (compare_splines if given.splines else compare)(tables)
     return 0
 
 

@@ -61,7 +61,9 @@ def test_model_and_certificate_are_proved_from_the_file(kind, table_file, text_f
     facts = study(sx.read(file), tmp_path, AUTO)
     assert sum(each.chosen for each in facts.candidates) == 1
     assert {each.features for each in facts.candidates} == (
-        {"standard", "raw", "ranks", "splines"} if kind == "table" else {"characters", "joined", "ratios"}
+        {"standard", "raw", "ranks", "splines"}
+        if kind == "table"
+        else {"characters", "joined", "ratios"}
     )
     assert facts.machine.checked
     for name in ("model.sx", "certificate.json"):

@@ -193,9 +193,8 @@ def test_splines_are_tried_where_rows_are_enough():
         (20_000, 70, 2, True), (20_000, 80, 2, False), (3_000, 60, 10, True), (3_000, 70, 10, False)
     ):  # fmt: skip
         large = np.broadcast_to(np.array([[2.0]]), (rows, columns))
-        assert (
-            "splines" in RawRows(table_of(large, np.arange(rows) % n_classes)).candidates
-        ) is are
+        raw = RawRows(table_of(large, np.arange(rows) % n_classes))
+        assert ("splines" in raw.candidates) is are
 
 
 def valley(rng, n=240):

@@ -218,6 +218,9 @@ def test_the_lasso_of_splines_is_for_two_classes(n_classes):
     search = search_of(table_of(X, y), y)
     search.best(("splines",))
     assert any(each.candidate.l1_ratio for each in search.compared) is (n_classes == 2)
+    every = search_of(table_of(X, y), y, l1=1.0)
+    every.best(("standard", "splines"), ("logistic",))
+    assert any(each.candidate.features == "splines" for each in every.compared) is (n_classes == 2)
 
 
 def test_the_held_out_scores_are_those_of_the_errors():

@@ -276,7 +276,7 @@ class Search:
         if len(features) > 1:
             found: list[Compared] = []
             for each in features:
-                if not found or self._has_time:
+                if not found or (self._has_time and self._is_worth_comparing(each)):
                     rival = _least(found) if found and each == SPLINES else None
                     found.append(self.compare(Candidate(each, loss, ratio), sample, rival=rival))
             chosen = found[chosen_of([each.losses for each in found], len(sample))]
@@ -284,6 +284,10 @@ class Search:
             name = features[0] if len(features) == 1 else chosen.candidate.features
             chosen = self.compare(Candidate(name, loss, ratio), self.rows)
         return chosen
+
+    def _is_worth_comparing(self, features: str) -> bool:
+        """Whether features are compared: where all weights are sparse, splines take too long."""
+        return features != SPLINES or not self.l1 or len(self.classes) == 2
 
     @property
     def _is_cut_again(self) -> bool:

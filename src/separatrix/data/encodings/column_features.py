@@ -29,6 +29,7 @@ from separatrix.data.encodings.piecewise_linear import (
     learn_rank,
     learn_spline,
     piecewise_linear_from,
+    spline_features,
 )
 from separatrix.data.scaling import deviations
 from separatrix.errors import DataError
@@ -88,7 +89,8 @@ class ColumnFeatures:
             return np.hstack([Z, products])
         if not sparse.issparse(X):
             X = np.asarray(X, dtype=np.float64)
-            added = [each(X[:, each.column])[:, None] for each in self.of_one_column]
+            added = [rank(X[:, rank.column])[:, None] for rank in self.ranks]
+            added += [spline_features(self.splines, X)] if self.splines else []
             return np.hstack([(X - self.shift) / self.scale, *added])
         scaled = sparse.csr_matrix(X, dtype=np.float64, copy=True)
         scaled.data = scaled.data / self.scale[scaled.indices]

@@ -103,24 +103,35 @@ def learn_spline(X: Any, column: int, n: int) -> tuple[PiecewiseLinear, ...]:
     inner = np.searchsorted(below * INTERVALS, below[-1] * np.arange(1, INTERVALS))
     edges = values[np.concatenate([[0], inner, [len(values) - 1]])]
     edges = edges[_ascends(edges)]
-    ends = zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)
-    return tuple(_part(X, column, np.array(each), values, counts / n) for each in ends)
+    ends = np.array([edges[:-1], edges[1:]])
+    heights, shares = _clipped(values[:, None], ends), counts / n
+    means = shares @ heights
+    deviations = np.sqrt(shares @ (heights - means) ** 2)
+    middles = means if isinstance(X, np.ndarray) else _clipped(np.zeros((1, 1)), ends)[0]
+    lows, highs = -middles / deviations, (1.0 - middles) / deviations
+    return tuple(
+        PiecewiseLinear(column, ends[:, k], np.array([lows[k], highs[k]]))
+        for k in range(len(edges) - 1)
+    )
 
 
-def _part(
-    X: Any,
-    column: int,
-    ends: NDArray[np.float64],
-    values: NDArray[np.float64],
-    shares: NDArray[np.float64],
-) -> PiecewiseLinear:
-    """Return the part of a spline between two ends, 0 at 0 where the column is sparse."""
-    part = PiecewiseLinear(column, ends, np.array([0.0, 1.0]))
-    heights = part(values)
-    mean = float(heights @ shares)
-    deviation = float(np.sqrt((heights - mean) ** 2 @ shares))
-    middle = mean if isinstance(X, np.ndarray) else float(part(np.zeros(1))[0])
-    return PiecewiseLinear(column, ends, (part.heights - middle) / deviation)
+def spline_features(parts: Sequence[PiecewiseLinear], X: Any) -> NDArray[np.float64]:
+    """Return the parts of splines over dense rows, a column each: the bits of one by one.
+
+    >>> X = np.arange(12.0)[:, None]
+    >>> parts = learn_spline(X, 0, 12)
+    >>> bool((spline_features(parts, X)[:, 2] == parts[2](X[:, 0])).all())
+    True
+    """
+    low, high = np.array([part.heights for part in parts]).T
+    ends = np.array([part.knots for part in parts]).T
+    return low + _clipped(X[:, [part.column for part in parts]], ends) * (high - low)
+
+
+def _clipped(x: NDArray[np.float64], ends: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return how far x lies between two ends: 0 at the first and before, 1 at the other."""
+    left, right = 0.25 * ends  # no overflow
+    return np.clip((0.25 * x - left) / (right - left), 0.0, 1.0)
 
 
 def intervals(parts: Sequence[PiecewiseLinear]) -> list[tuple[PiecewiseLinear, str]]:

@@ -1,6 +1,6 @@
 """Which rule should choose among the candidates of a study? Regret on generated tables.
 
-    python -m benchmarks.study_rules [--families NAME ...] [--seeds 6] [--keep FOLDER] [--splines]
+    python -m benchmarks.study_rules [--families NAME ...] [--seeds 6] [--keep FOLDER]
 
 Every candidate (features, loss, penalty) is fitted at every C on three repeats of five folds, and
 once on all training rows, whose test error is counted on 4,000 new rows. Rules are then compared
@@ -10,14 +10,15 @@ with the standard error over tables, the share of tables on which it is worse by
 the worst ratio. "Half, half" are the means over tables of even and of odd seeds. --keep stores the
 fits of each table, so that a run can be interrupted.
 
-With --splines, rules for trying splines are compared instead: on the families whose truth is
-linear, and on further ones where it is a sum of other functions of single columns.
+Rules for trying splines are compared by `benchmarks.study_splines`, on the further families where
+the truth is a sum of functions of single columns.
 """
 
 from __future__ import annotations
 
 import argparse
 import warnings
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -129,6 +130,7 @@ FAMILIES: dict[str, tuple[int, partial[Any]]] = {
     "sums, more rows": (900, partial(additive, d=20, relevant=10, noise=0.3, kind="mixed")),
 }  # fmt: skip
 ADDITIVE = [name for name, (_, made) in FAMILIES.items() if made.func is additive]
+LINEAR = [name for name in FAMILIES if name not in ADDITIVE]
 
 
 def drawn(name: str, seed: int) -> tuple[Any, Any, Any, Any]:
@@ -389,16 +391,6 @@ def chosen(
 
 
 NEVER = float("inf")
-SPLINE_RULES: dict[str, dict[str, Any]] = {
-    "no splines (the study before)": {},
-    "always, the lasso of standardised columns": {"splines": 0.0, "lasso_of_splines": False},
-    "always, the lasso of splines": {"splines": 0.0},
-    "rows at least the columns added (the study now)": {"splines": 1.0},
-    "rows at least three times the columns added": {"splines": 3.0},
-    "rows at least five times the columns added": {"splines": 5.0},
-    "the study, no ranks": {"splines": 1.0, "ranks": False},
-    "no splines, no ranks": {"ranks": False},
-}
 RULES: dict[str, dict[str, Any]] = {
     "one cut, no lasso": {"sparse": NEVER},
     "lasso, columns > rows": {"sparse": 1.0},
@@ -458,65 +450,36 @@ def compare(tables: dict[tuple[str, int], Fits]) -> None:
         print(f"| {family} | {100 * present[own].mean() - 0.1:.1f} | {cells} |")
 
 
-def compare_splines(tables: dict[tuple[str, int], Fits]) -> None:
-    errors = {
-        rule: np.array([charged(f, *chosen(f, near=1.0, **how)) for f in tables.values()])
-        for rule, how in SPLINE_RULES.items()
-    }
-    errors["best in hindsight"] = np.array([oracle(fits) for fits in tables.values()])
-    families = np.array([name for name, _ in tables])
-    sums = np.isin(families, ADDITIVE)
-    before = errors[next(iter(errors))] + 1e-3
-    print("| rule | linear | s.e. | worst | additive | s.e. | worst |")
-    print("|---|---:|---:|---:|---:|---:|---:|")
-    for rule, found in errors.items():
-        logs, cells = np.log((found + 1e-3) / before), []
-        for own in (logs[~sums], logs[sums]):
-            spread = own.std(ddof=1) / np.sqrt(len(own))
-            cells += [f"{np.exp(own.mean()):.3f}", f"{spread:.3f}", f"{np.exp(own.max()):.2f}"]
-        print(f"| {rule} | {' | '.join(cells)} |")
-    print("\n| family | tables | before | now | ratio | best in hindsight |")
-    print("|---|---:|---:|---:|---:|---:|")
-    now = errors["rows at least the columns added (the study now)"]
-    for family in dict.fromkeys(families):
-        own = families == family
-        ratio = np.exp(np.log((now[own] + 1e-3) / before[own]).mean())
-        shown = [
-            100 * each[own].mean() for each in (before - 1e-3, now, errors["best in hindsight"])
-        ]
-        cells = [f"{shown[0]:.1f}", f"{shown[1]:.1f}", f"{ratio:.2f}", f"{shown[2]:.1f}"]
-        print(f"| {family} | {own.sum()} | {' | '.join(cells)} |")
-
-
-def main() -> int:
-    ask = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    ask.add_argument("--families", nargs="+", choices=list(FAMILIES))
-    ask.add_argument("--seeds", type=int, default=6)
-    ask.add_argument("--keep", type=Path, help="a folder of fits, to resume from")
-    ask.add_argument("--splines", action="store_true", help="compare rules for trying splines")
-    given = ask.parse_args()
-    warnings.simplefilter("ignore")
+def fitted(families: Sequence[str], seeds: int, keep: Path | None, of_splines: bool) -> Any:
+    """Return the fits of every table, those that were kept among them."""
     tables = {}
-    # Splines are tried on no wide table, nor where all columns hold 0 and 1.
-    linear = [name for name in FAMILIES if name not in ADDITIVE]
-    narrow = [name for name in linear if not name.startswith("wide") and name != "binary"]
-    families = given.families or (narrow + ADDITIVE if given.splines else linear)
-    for seed in range(given.seeds):
+    for seed in range(seeds):
         for name in families:
             width = FAMILIES[name][1].keywords["d"]
-            kept = given.keep and given.keep / f"{name.replace(' ', '_')}-{seed}.npz"
+            kept = keep and keep / f"{name.replace(' ', '_')}-{seed}.npz"
             if kept and kept.exists():
                 with np.load(kept) as file:
                     tables[name, seed] = Fits({key: file[key] for key in file.files}, width)
                 continue
-            arrays = fits_of(name, seed, given.splines)
+            arrays = fits_of(name, seed, of_splines)
             if kept:
                 kept.parent.mkdir(parents=True, exist_ok=True)
                 np.savez_compressed(kept, **arrays)
             tables[name, seed] = Fits(arrays, width)
+    return tables
+
+
+def main() -> int:
+    ask = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    ask.add_argument("--families", nargs="+", choices=LINEAR, default=LINEAR)
+    ask.add_argument("--seeds", type=int, default=6)
+    ask.add_argument("--keep", type=Path, help="a folder of fits, to resume from")
+    given = ask.parse_args()
+    warnings.simplefilter("ignore")
+    tables = fitted(given.families, given.seeds, given.keep, of_splines=False)
     header("Rules of choice on generated tables", ["numpy"])
     print(f"{len(tables)} tables, {JUDGED} test rows each.\n")
-    (compare_splines if given.splines else compare)(tables)
+    compare(tables)
     return 0
 
 

@@ -9,12 +9,16 @@ error of that pick. Printed is the geometric mean of (error + 0.1 %) over that o
 with the standard error over tables, the share of tables on which it is worse by more than 5 %, and
 the worst ratio. "Half, half" are the means over tables of even and of odd seeds. --keep stores the
 fits of each table, so that a run can be interrupted.
+
+Rules for trying splines are compared by `benchmarks.study_splines`, on the further families where
+the truth is a sum of functions of single columns.
 """
 
 from __future__ import annotations
 
 import argparse
 import warnings
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -77,6 +81,28 @@ def classes(rng: Any, n: int, d: int, apart: float) -> Any:
     return X, y
 
 
+def additive(rng: Any, n: int, d: int, relevant: int, noise: float, kind: str) -> Any:
+    """Return rows and two classes: the score is a sum of functions of single columns."""
+    X = rng.normal(size=(n, d))
+    shapes = list(SHAPES) if kind in ("mixed", "skewed") else [kind]
+    scores = np.zeros(n)
+    for j in rng.permutation(d)[:relevant].tolist():
+        part = SHAPES[rng.choice(shapes)](X[:, j] - 0.7 * rng.normal())
+        scores += rng.choice([-1.0, 1.0]) * (0.3 + rng.random()) * part / part.std()
+    scores -= np.median(scores)
+    y = scores + noise * scores.std() * rng.normal(size=n) > 0.0
+    if kind == "skewed":
+        X = np.exp(X)
+    return X, y.astype(int)
+
+
+SHAPES: dict[str, Any] = {
+    "lines": lambda x: x,
+    "steps": lambda x: (x > 0.0).astype(float),
+    "valleys": lambda x: x * x,
+    "saturating": lambda x: np.tanh(3.0 * x),
+}
+
 # name -> (training rows, what draws)
 FAMILIES: dict[str, tuple[int, partial[Any]]] = {
     "few columns": (200, partial(gaussian, d=8, relevant=8, noise=0.6)),
@@ -95,7 +121,16 @@ FAMILIES: dict[str, tuple[int, partial[Any]]] = {
     "wide, neighbours": (80, partial(gaussian, d=300, relevant=5, noise=0.4, kind="neighbours")),
     "wide, all": (80, partial(gaussian, d=300, relevant=300, noise=0.2)),
     "wide, factors": (60, partial(gaussian, d=300, relevant=0, noise=0.4, kind="factors")),
+    "steps": (300, partial(additive, d=8, relevant=6, noise=0.3, kind="steps")),
+    "valleys": (300, partial(additive, d=10, relevant=5, noise=0.3, kind="valleys")),
+    "saturating": (300, partial(additive, d=8, relevant=8, noise=0.3, kind="saturating")),
+    "sums": (400, partial(additive, d=15, relevant=8, noise=0.3, kind="mixed")),
+    "sums, small": (120, partial(additive, d=10, relevant=5, noise=0.3, kind="mixed")),
+    "sums, skewed": (300, partial(additive, d=12, relevant=6, noise=0.3, kind="skewed")),
+    "sums, more rows": (900, partial(additive, d=20, relevant=10, noise=0.3, kind="mixed")),
 }  # fmt: skip
+ADDITIVE = [name for name, (_, made) in FAMILIES.items() if made.func is additive]
+LINEAR = [name for name in FAMILIES if name not in ADDITIVE]
 
 
 def drawn(name: str, seed: int) -> tuple[Any, Any, Any, Any]:
@@ -108,7 +143,7 @@ def drawn(name: str, seed: int) -> tuple[Any, Any, Any, Any]:
 # ---- fits
 
 
-def fits_of(name: str, seed: int) -> dict[str, np.ndarray]:
+def fits_of(name: str, seed: int, of_splines: bool) -> dict[str, np.ndarray]:
     """Return for each candidate its values of C, held-out scores and test errors."""
     from separatrix.data.raw_rows import RawRows
     from separatrix.data.table import Table
@@ -119,12 +154,15 @@ def fits_of(name: str, seed: int) -> dict[str, np.ndarray]:
     raw = RawRows(Table(both, np.r_[y, truth], names, np.unique(y), "csv", "", ""))
     n = len(y)
     features = ["standard", "raw"] + (["ranks"] if X.shape[1] < n else [])
+    features += ["splines"] if of_splines and X.shape[1] < n else []
     if np.isin(X, (0.0, 1.0)).all():
         features = ["standard"]
     found: dict[str, np.ndarray] = {"y": y}
     for each in features:
         learned = raw.learn(each, np.arange(n), np.r_[y, truth]).X
-        for loss, ratio in MODELS + (SPARSE if each == "standard" else ()):
+        found[f"{each}/width"] = np.array(learned.shape[1])
+        sparse = SPARSE[: 1 if of_splines else 2] if each in ("standard", "splines") else ()
+        for loss, ratio in MODELS + sparse:
             Cs = grid_of(each, learned[:n], y, loss, ratio)
             scores = [held_out(raw, y, each, loss, ratio, Cs, seed) for seed in range(REPEATS)]
             key = f"{each}/{loss}/{ratio:g}"
@@ -229,6 +267,7 @@ class Fits:
 
     def __init__(self, arrays: dict[str, np.ndarray], width: int) -> None:
         self.y, self.width = arrays["y"], width
+        self.made = int(arrays.get("splines/width", width)) - width  # by splines
         self.names = [key[: -len("/test")] for key in arrays if key.endswith("/test")]
         self.test = {name: arrays[f"{name}/test"] for name in self.names}
         self._scores = {name: arrays[f"{name}/scores"] for name in self.names}
@@ -319,21 +358,30 @@ def chosen(
     net: bool = False,
     step: int = 2,
     near: float = 0.0,
+    ranks: bool = True,
+    splines: float = float("inf"),
+    lasso_of_splines: bool = True,
 ) -> tuple[str, int]:
     """Return candidate and C of a rule: features by squared hinge, then losses, then the lasso.
 
     The lasso is tried where columns are more than the share `sparse` of the rows. With `near`,
-    candidates so many standard errors behind the best, and nearer ones, are judged again.
+    candidates so many standard errors behind the best, and nearer ones, are judged again. Splines
+    are tried where rows are at least `splines` times the columns that they add; where they win,
+    the lasso is theirs, for two classes.
     """
     walked = partial(path_of, fits, measure=measure, repeats=repeats, at=at, step=step)
     features = list(dict.fromkeys(name.split("/")[0] for name in fits.names))
+    left_out = () if ranks else ("ranks",)
+    left_out += () if len(fits.y) >= splines * fits.made else ("splines",)
+    features = [each for each in features if each not in left_out]
     forms = [walked(f"{each}/squared_hinge/0") for each in features]
     form = best_of(forms, lead)[0].split("/")[0]
     rest = [walked(f"{form}/{loss}/0") for loss in ("hinge", "logistic")]
-    if fits.width > sparse * len(fits.y):
-        rest += [
-            walked(f"standard/logistic/{ratio}") for ratio in (("1", "0.5") if net else ("1",))
-        ]
+    own, width = "standard", fits.width
+    if form == "splines" and lasso_of_splines:
+        own, width = form, (width + fits.made) * int(fits.y.max() == 1)
+    if width > sparse * len(fits.y):
+        rest += [walked(f"{own}/logistic/{ratio}") for ratio in (("1", "0.5") if net else ("1",))]
     if near:
         paths = judged_again(fits, [*forms, *rest], measure, near)
     else:
@@ -402,27 +450,33 @@ def compare(tables: dict[tuple[str, int], Fits]) -> None:
         print(f"| {family} | {100 * present[own].mean() - 0.1:.1f} | {cells} |")
 
 
-def main() -> int:
-    ask = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    ask.add_argument("--families", nargs="+", choices=list(FAMILIES), default=list(FAMILIES))
-    ask.add_argument("--seeds", type=int, default=6)
-    ask.add_argument("--keep", type=Path, help="a folder of fits, to resume from")
-    given = ask.parse_args()
-    warnings.simplefilter("ignore")
+def fitted(families: Sequence[str], seeds: int, keep: Path | None, of_splines: bool) -> Any:
+    """Return the fits of every table, those that were kept among them."""
     tables = {}
-    for seed in range(given.seeds):
-        for name in given.families:
+    for seed in range(seeds):
+        for name in families:
             width = FAMILIES[name][1].keywords["d"]
-            kept = given.keep and given.keep / f"{name.replace(' ', '_')}-{seed}.npz"
+            kept = keep and keep / f"{name.replace(' ', '_')}-{seed}.npz"
             if kept and kept.exists():
                 with np.load(kept) as file:
                     tables[name, seed] = Fits({key: file[key] for key in file.files}, width)
                 continue
-            arrays = fits_of(name, seed)
+            arrays = fits_of(name, seed, of_splines)
             if kept:
                 kept.parent.mkdir(parents=True, exist_ok=True)
                 np.savez_compressed(kept, **arrays)
             tables[name, seed] = Fits(arrays, width)
+    return tables
+
+
+def main() -> int:
+    ask = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    ask.add_argument("--families", nargs="+", choices=LINEAR, default=LINEAR)
+    ask.add_argument("--seeds", type=int, default=6)
+    ask.add_argument("--keep", type=Path, help="a folder of fits, to resume from")
+    given = ask.parse_args()
+    warnings.simplefilter("ignore")
+    tables = fitted(given.families, given.seeds, given.keep, of_splines=False)
     header("Rules of choice on generated tables", ["numpy"])
     print(f"{len(tables)} tables, {JUDGED} test rows each.\n")
     compare(tables)

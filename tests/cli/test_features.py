@@ -41,7 +41,7 @@ def texts(tmp_path):
     return path
 
 
-@pytest.mark.parametrize("features", ["standard", "ranks", "products"])
+@pytest.mark.parametrize("features", ["standard", "ranks", "splines", "products"])
 def test_fitted_features_of_columns_are_used_and_proved(table, tmp_path, features):
     model = tmp_path / "model.sx"
     common = ("-t", "class", "--drop", "site", "--features", features)

@@ -1,4 +1,7 @@
-"""Scales and ranks of columns: against scikit-learn and the definition, dense and sparse alike."""
+"""Scales, ranks and splines of columns: against scikit-learn and definitions, dense and sparse."""
+
+import itertools
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -26,6 +29,37 @@ tables = arrays(
     st.tuples(st.integers(3, 12), st.integers(1, 4)),
     elements=st.sampled_from([0.0, 1.0, -2.5, 3.0, 7.25, 1e-3, 40.0]),
 )
+
+
+columns = arrays(
+    np.float64,
+    st.tuples(st.integers(3, 40), st.integers(1, 2)),
+    elements=st.integers(-6, 12).map(float) | st.sampled_from([0.0, 0.5, 1e3]),
+)
+
+
+def naive_splines(X):
+    """The parts of the splines of all columns, by definition, and the column of each."""
+    found, at = [np.empty((len(X), 0))], []
+    for j, x in enumerate(X.T.tolist()):
+        values = sorted(set(x))
+        if len(values) < 6:
+            continue
+        weight = {v: min(Fraction(x.count(v), len(x)), Fraction(1, 6)) for v in values}
+        total, edges = sum(weight.values()), [values[0]]
+        for k in range(1, 6):
+            below = Fraction(0)
+            for v in values:
+                below += weight[v]
+                if below >= total * Fraction(k, 6):
+                    edges.append(v)
+                    break
+        edges = sorted({*edges, values[-1]})
+        for low, high in itertools.pairwise(edges):
+            part = np.clip(x, low, high)
+            found.append(((part - part.mean()) / part.std())[:, None])
+            at.append(j)
+    return np.hstack(found), at
 
 
 @given(tables)
@@ -66,10 +100,58 @@ def test_many_values_are_ranked_between_256_of_them():
     assert abs(found.apply(x)[:, 1] - exact).max() < 0.02
 
 
-def test_huge_and_tiny_values_stay_finite():
-    X = np.array([[-1e308, 1e-320], [0.0, 2e-320], [1e308, 5e-320], [3.0, 0.0]])
+@given(columns)
+def test_splines_are_clipped_columns_standardised(X):
+    learned = learn_columns(X, "splines")
+    found = learned.apply(X)[:, X.shape[1] :]
+    expected, at = naive_splines(X)
+    assert [part.column for part in learned.splines] == at
+    assert_allclose(found, expected, atol=1e-9)
+    sparse = learn_columns(sp.csr_matrix(X), "splines").apply(sp.csr_matrix(X))
+    assert sp.issparse(sparse)
+    away = sparse.toarray()[:, X.shape[1] :]
+    assert_allclose(away - away[0], found - found[0], atol=1e-9)
+    nothing = learn_columns(sp.csr_matrix(X), "splines").apply(sp.csr_matrix(0.0 * X))
+    assert nothing.count_nonzero() == 0  # zeros stay zeros
+
+
+def test_splines_add_up_to_any_function_that_is_linear_between_their_knots():
+    rng = np.random.default_rng(1)
+    x = np.sort(rng.normal(size=500))
+    learned = learn_columns(x[:, None], "splines")
+    knots = [learned.splines[0].knots[0], *(part.knots[1] for part in learned.splines)]
+    assert len(knots) == 7
+    heights = rng.normal(size=len(knots))
+    made = np.column_stack([np.ones(500), learned.apply(x[:, None])[:, 1:]])
+    wanted = np.interp(x, knots, heights)
+    weights, *_ = np.linalg.lstsq(made, wanted, rcond=None)
+    assert_allclose(made @ weights, wanted, atol=1e-9)
+    shares = np.searchsorted(x, knots[1:-1]) / 500
+    assert_allclose(shares, np.arange(1, 6) / 6, atol=0.01)
+
+
+def test_where_most_rows_are_zero_the_others_have_knots():
+    x = np.concatenate([np.zeros(900), np.arange(1.0, 101.0)])[:, None]
+    parts = learn_columns(x, "splines").splines
+    assert parts[0].knots[0] == 0.0
+    assert len(parts) >= 3
+
+
+def test_names_of_splines_tell_them_apart():
+    near = 1.0 + 1e-9 * np.arange(12)
+    X = np.column_stack([near, 10.0 * np.arange(12)])
+    names = learn_columns(X, "splines").names(["a", "b"])
+    assert len(set(names)) == len(names)
+    assert names[-1] == "b from 90 to 110"
+
+
+@pytest.mark.parametrize("features", ["ranks", "splines"])
+def test_huge_and_tiny_values_stay_finite(features):
+    X = np.array([[-1e308, 1e-320], [0.0, 2e-320], [1e308, 5e-320], [3.0, 0.0], [5.0, 0.0],
+                  [8.0, 1e-310], [9.0, 0.0]])  # fmt: skip
+    X = np.column_stack([X, [0.0, 5e-324, 1e-323, 1.0, 2.0, 3.0, 4.0]])
     with np.errstate(over="ignore"):
-        assert np.isfinite(learn_columns(X, "ranks").apply(X)[:, 2:]).all()
+        assert np.isfinite(learn_columns(X, features).apply(X)[:, 3:]).all()
 
 
 @pytest.fixture
@@ -84,7 +166,7 @@ def csv(tmp_path):
     return path
 
 
-@pytest.mark.parametrize("features", ["raw", "standard", "ranks", "fine-cosines"])
+@pytest.mark.parametrize("features", ["raw", "standard", "ranks", "splines", "fine-cosines"])
 def test_a_file_read_later_gets_the_same_bits(csv, features):
     table = sx.read(csv, target="class")
     codes = (table.y == "b").astype(int)
@@ -108,7 +190,7 @@ def test_other_rows_teach_nothing(csv):
     csv.write_text("\n".join(lines) + "\n")
     altered = sx.read(csv, target="class")
     rows, codes = np.arange(25), np.zeros(40, dtype=int)
-    for features in ("raw", "standard", "ranks"):
+    for features in ("raw", "standard", "ranks", "splines"):
         first, other = (RawRows(each).learn(features, rows, codes) for each in (table, altered))
         assert first.encoding.to_dict() == other.encoding.to_dict()
         assert (first.X[rows] != other.X[rows]).sum() == 0
@@ -124,6 +206,10 @@ def test_other_rows_teach_nothing(csv):
         {"ranks": [[0, [1.0, 0.0], [0.0, 1.0]]]},
         {"ranks": [[0, [1.0], [0.0]]]},
         {"ranks": 3},
+        {"splines": [[0, [0.0, 1.0, 2.0], [0.0, 1.0, 2.0]]]},
+        {"splines": [[2, [0.0, 1.0], [0.0, 1.0]]]},
+        {"splines": [[0, [0.0, 5e-324], [0.0, 1.0]]]},
+        {"splines": 3},
     ],
 )
 def test_damaged_features_are_refused(change, tmp_path):

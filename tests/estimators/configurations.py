@@ -159,6 +159,7 @@ CONFIGURATIONS = {
     ],
     "Encoder": [
         "Encoder('ranks')",
+        "Encoder('splines')",
         "Encoder('standard', sparse_output=False)",
     ],
 }

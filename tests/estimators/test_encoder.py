@@ -42,7 +42,7 @@ def dense(found):
     return found.toarray() if hasattr(found, "toarray") else found
 
 
-@pytest.mark.parametrize("features", ["raw", "standard", "ranks", "products"])
+@pytest.mark.parametrize("features", ["raw", "standard", "ranks", "splines", "products"])
 def test_it_learns_what_read_learns(frame, labels, features):
     read = sx.read(frame.assign(target=labels), target="target")
     encoder = sx.Encoder(features).fit(frame)
@@ -154,4 +154,6 @@ def test_estimators_name_it_where_they_refuse_a_frame(frame, labels, column):
 @pytest.mark.long
 @pytest.mark.skipif(is_interpreted(), reason="no loops are looked at")
 def test_scikit_learns_checks():
-    assert_nothing_to_excuse("Encoder('ranks')", "Encoder('standard', sparse_output=False)")
+    assert_nothing_to_excuse(
+        "Encoder('ranks')", "Encoder('splines')", "Encoder('standard', sparse_output=False)"
+    )

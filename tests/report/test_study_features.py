@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import re
 
 import numpy as np
 import pytest
@@ -9,8 +10,10 @@ import pytest
 import separatrix as sx
 from separatrix.checker import Refused
 from separatrix.data.embedded import iris
+from separatrix.data.encodings.column_features import COLUMN_FEATURES
 from separatrix.data.row_blocks import row_blocks
 from separatrix.data.table import encoding_from_dict
+from separatrix.report.conclusions import FEATURES
 from separatrix.report.study import Settings, Study, study
 from separatrix.report.study_proof import prove_study
 from separatrix.storage.model_file import read_model, save_whole
@@ -58,7 +61,9 @@ def test_model_and_certificate_are_proved_from_the_file(kind, table_file, text_f
     facts = study(sx.read(file), tmp_path, AUTO)
     assert sum(each.chosen for each in facts.candidates) == 1
     assert {each.features for each in facts.candidates} == (
-        {"standard", "raw", "ranks"} if kind == "table" else {"characters", "joined", "ratios"}
+        {"standard", "raw", "ranks", "splines"}
+        if kind == "table"
+        else {"characters", "joined", "ratios"}
     )
     assert facts.machine.checked
     for name in ("model.sx", "certificate.json"):
@@ -169,6 +174,27 @@ def test_columns_without_an_encoding_keep_their_names(tmp_path):
     names = {feature.name for part in facts.features for feature in part.features}
     assert "petal width, cm" in names
     assert "rank of petal width, cm" in names
+
+
+def test_a_study_of_splines_is_proved_and_says_what_they_are(table_file, tmp_path):
+    facts = study(sx.read(table_file), tmp_path, Settings(features="splines", folds=3))
+    assert facts.machine.checked
+    names = [feature.name for part in facts.features for feature in part.features]
+    assert any(re.search(r" from \S+ to \S+$", name) for name in names)
+    assert set(COLUMN_FEATURES) <= set(FEATURES)  # the words of the leaderboard
+    for name in ("model.sx", "certificate.json"):
+        assert run("verify", tmp_path / name, table_file).stdout.startswith("proved")
+
+
+def test_a_spline_whose_knot_was_moved_is_refused(table_file, tmp_path):
+    study(sx.read(table_file), tmp_path, Settings(features="splines", folds=3))
+    whole = json.loads((tmp_path / "certificate.json").read_text())
+    part = whole["encoding"]["splines"][-1]
+    part[1][1] *= 2.0  # beyond the rows
+    (tmp_path / "other.json").write_text(json.dumps(whole))
+    done = run("verify", tmp_path / "other.json", table_file)
+    assert done.returncode == 1
+    assert "how columns become features is not learned from these data" in done.stdout
 
 
 def test_three_classes_take_the_multinomial_model_where_it_is_better(tmp_path):

@@ -179,7 +179,48 @@ def test_columns_of_zero_and_one_are_tried_once():
             found = raw.learn(features, np.arange(40), y).X
             np.testing.assert_array_equal(found.toarray() if rows is not X else found, X)
     other = np.hstack([X, X[:, :1] + 1.0])
-    assert RawRows(table_of(other, y)).candidates == ("standard", "raw", "ranks")
+    assert RawRows(table_of(other, y)).candidates == ("standard", "raw", "ranks", "splines")
+
+
+def test_splines_are_tried_where_rows_are_enough():
+    """Six further features of each column but those of 0 and 1, at most as many as rows."""
+    rng = np.random.default_rng(3)
+    X, y = np.hstack([rng.normal(size=(60, 10)), np.eye(60)[:, :30]]), np.arange(60) % 2
+    assert RawRows(table_of(X, y)).candidates[-1] == "splines"
+    wide = np.hstack([X, X[:, :1]])
+    assert RawRows(table_of(wide, y)).candidates == ("standard", "raw", "ranks")
+    for rows, columns, n_classes, are in (
+        (20_000, 70, 2, True), (20_000, 80, 2, False), (3_000, 60, 10, True), (3_000, 70, 10, False)
+    ):  # fmt: skip
+        large = np.broadcast_to(np.array([[2.0]]), (rows, columns))
+        raw = RawRows(table_of(large, np.arange(rows) % n_classes))
+        assert ("splines" in raw.candidates) is are
+
+
+def valley(rng, n=240):
+    """Return columns of which the first tells the class by its distance from 0."""
+    X = rng.normal(size=(n, 3))
+    return X, (abs(X[:, 0]) + 0.1 * rng.normal(size=n) > 0.7).astype(int)
+
+
+def test_splines_win_where_the_middle_is_of_one_class():
+    X, y = valley(np.random.default_rng(0))
+    search = search_of(table_of(X, y), y)
+    best = search.best(search.raw.candidates)
+    assert best.candidate.features == "splines"
+    assert best.error < 0.4 * min(each.error for each in search.compared[:3])
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_lasso_of_splines_is_for_two_classes(n_classes):
+    X, y = valley(np.random.default_rng(0), 60)
+    y += (n_classes == 3) * (X[:, 1] > 0.8)
+    search = search_of(table_of(X, y), y)
+    search.best(("splines",))
+    assert any(each.candidate.l1_ratio for each in search.compared) is (n_classes == 2)
+    every = search_of(table_of(X, y), y, l1=1.0)
+    every.best(("standard", "splines"), ("logistic",))
+    assert any(each.candidate.features == "splines" for each in every.compared) is (n_classes == 2)
 
 
 def test_the_held_out_scores_are_those_of_the_errors():

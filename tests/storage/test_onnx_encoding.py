@@ -95,7 +95,7 @@ def require_the_same(model, path, data):
     np.testing.assert_allclose(found["scores"].ravel(), scores, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("features", ["raw", "standard", "ranks", "products", "cosines"])
+@pytest.mark.parametrize("features", ["raw", "standard", "ranks", "splines", "products", "cosines"])
 @pytest.mark.parametrize("more", [[], ["-O", "max_categories=2"], ["--drop", "job,label"]])
 def test_every_raw_row_is_predicted_alike(mixed, later, tmp_path, features, more):
     model, path = tmp_path / "model.sx", tmp_path / "model.onnx"
@@ -107,7 +107,7 @@ def test_every_raw_row_is_predicted_alike(mixed, later, tmp_path, features, more
 
 
 def test_everything_that_columns_become_has_a_form():
-    known = {"shift", "scale", "ranks", "pairs", "cosines"}
+    known = {"shift", "scale", "ranks", "splines", "pairs", "cosines"}
     found = {part.name for part in dataclasses.fields(ColumnFeatures)}
     assert found == known, "storage/onnx_encoding.py and exchange.py know no other"
 
@@ -193,7 +193,7 @@ def test_standardised_numbers_are_folded_for_liblinear_and_ranks_refused(tmp_pat
         assert [row["class"] for row in ours] == [row["class"] for row in theirs]
         scores = [abs(row["score"]) for row in ours], [abs(row["score"]) for row in theirs]
         np.testing.assert_allclose(*scores, rtol=1e-9)
-    for features in ("ranks", "products", "cosines"):
+    for features in ("ranks", "splines", "products", "cosines"):
         assert run("fit", data, "--features", features, "-o", model).returncode == 0
         refused = run("export", model, "--to", "liblinear", "-o", other)
         assert refused.returncode == 2

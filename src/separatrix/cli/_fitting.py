@@ -55,6 +55,7 @@ class FixedFeatures(StrEnum):
     RAW = "raw"
     STANDARD = "standard"
     RANKS = "ranks"
+    SPLINES = "splines"
     PRODUCTS = "products"
     COSINES = "cosines"
     FINE_COSINES = "fine-cosines"

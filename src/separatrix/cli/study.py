@@ -31,6 +31,7 @@ class Features(StrEnum):
     AUTO = "auto"
     STANDARD = "standard"
     RANKS = "ranks"
+    SPLINES = "splines"
     PRODUCTS = "products"
     COSINES = "cosines"
     FINE_COSINES = "fine-cosines"

@@ -6,7 +6,7 @@
     learned.encoding   what makes the same features of later data
 
 Whatever a fold or a test must not know is learned here: vocabulary, categories, medians, scales,
-ranks and weights of words.
+ranks, knots and weights of words.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ from separatrix.data.encodings.grams import (
     weightings,
 )
 from separatrix.data.encodings.index_encoding import IndexEncoding
+from separatrix.data.encodings.piecewise_linear import INTERVALS
 from separatrix.data.encodings.words import TextEncoding, fit_text
 from separatrix.data.table import AS_READ, Table
 from separatrix.errors import DataError
@@ -51,6 +52,7 @@ from separatrix.errors import DataError
 __all__ = ["Learned", "RawRows", "some_rows"]
 
 _MOST_RANKED = 2_000  # columns
+_MOST_WORK = 4_000_000_000  # products of one matrix of normal equations of splines, of all models
 _MOST_PRODUCTS = 200_000_000  # values
 
 
@@ -90,12 +92,19 @@ class RawRows:
         """The features worth trying, the one to prefer first."""
         if self.has_texts:
             return ("characters", "joined", "ratios")
-        if of_zero_and_one(self.table.X).all():
+        other = ~of_zero_and_one(self.table.X)
+        if not other.any():
             return ("standard",)  # the others are the same
         n, d = self.table.X.shape
         if isinstance(self.table.encoding, TableEncoding):
-            d -= int(self.table.encoding.words.sum())
-        return ("standard", AS_READ, "ranks") if d < min(n, _MOST_RANKED) else ("standard", AS_READ)
+            words = self.table.encoding.words
+            d -= int(words.sum())
+            other &= ~words
+        ranks = ("ranks",) if d < min(n, _MOST_RANKED) else ()
+        made = INTERVALS * int(other.sum())
+        models = 1 if len(self.table.classes) == 2 else len(self.table.classes)
+        is_worth = ranks and made <= n and n * made**2 * models <= _MOST_WORK
+        return ("standard", AS_READ, *ranks, *(("splines",) if is_worth else ()))
 
     @property
     def curves(self) -> tuple[str, ...]:

@@ -42,10 +42,11 @@ class Encoder(TransformerMixin, BaseEstimator):
     ----------
     features : str, default="raw"
         Further features of numeric columns: "raw" (none), "standard" (standardised), "ranks" (ranks
-        added), "products" (products of pairs added), "cosines" or "fine-cosines" (random cosines
-        added). For a single column of sentences: "raw" (counts of words), "words" (tf-idf of words
-        and pairs), "characters" (tf-idf of characters added), "ratios" (log-count ratios) or
-        "joined"; the last two need y.
+        added), "splines" (linear splines added: the model is additive in the columns), "products"
+        (products of pairs added), "cosines" or "fine-cosines" (random cosines added). For a single
+        column of sentences: "raw" (counts of words), "words" (tf-idf of words and pairs),
+        "characters" (tf-idf of characters added), "ratios" (log-count ratios) or "joined"; the last
+        two need y.
     max_categories : int, default=100
         The most features of one column; the rarest values share one.
     categorical : tuple of str, default=()

@@ -212,6 +212,7 @@ FEATURES = {
     "raw": "columns as read",
     "standard": "standardised columns",
     "ranks": "standardised columns and their ranks",
+    "splines": "standardised columns and their linear splines",
     "products": "standardised columns, their products and squares",
     "cosines": "standardised columns and random cosines",
     "fine-cosines": "standardised columns and fast random cosines",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -29,6 +30,7 @@ _CLASSES = 8
 _BINS = 10
 _EDGES = 41
 _MISTAKES = 12
+_INTERVAL = re.compile(r" from \S+ to \S+$")  # of the part of a spline
 
 
 def columns_of(scores: np.ndarray) -> np.ndarray:
@@ -266,14 +268,18 @@ class Excerpts:
 
 
 def importance_of(coef: np.ndarray, names: Sequence[str], columns: Sequence[str]) -> np.ndarray:
-    """Return what each column as read weighs most with, by its name and that of its ranks.
+    """Return what each column as read weighs most with, by its name and those of its functions.
 
-    >>> importance_of(np.array([[1.0, -3.0]]), ["a", "rank of b"], ["a", "b", "c"]).tolist()
-    [1.0, 3.0, 0.0]
+    >>> names = ["a", "rank of b", "c from 0 to 2.5"]
+    >>> importance_of(np.array([[1.0, -3.0, 2.0]]), names, ["a", "b", "c"]).tolist()
+    [1.0, 3.0, 2.0]
     """
+    known = set(map(str, columns))
     weights: dict[str, float] = {}
     for name, weight in zip(names, abs(coef).max(axis=0).tolist(), strict=False):
-        column = str(name).removeprefix("rank of ")
+        column = str(name)
+        if column not in known:
+            column = _INTERVAL.sub("", column.removeprefix("rank of "))
         weights[column] = max(weight, weights.get(column, 0.0))
     return np.array([weights.get(str(name), 0.0) for name in columns])
 

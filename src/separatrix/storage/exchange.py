@@ -112,7 +112,8 @@ def _of_numbers(model: Any, encoding: Any) -> Any:
     if inner is encoding:
         return model
     columns = encoding.columns
-    if columns.ranks or columns.pairs or columns.cosines or hasattr(model, "steps"):
+    added = columns.of_one_column or columns.pairs or columns.cosines
+    if added or hasattr(model, "steps"):
         raise _stays_behind(encoding)
     from separatrix.core.pipeline import Pipeline, StandardScaler
 

@@ -285,7 +285,7 @@ def require_encoding(
         learned = RawRows(again).learn(features, *training).encoding.to_dict()
         if is_table:
             _require_same_columns(plain["inner"], learned["inner"])
-        parts = ("shift", "scale", "ranks", "pairs", "cosines")
+        parts = ("shift", "scale", "ranks", "splines", "pairs", "cosines")
         same = all(_are_alike(plain.get(name), learned.get(name)) for name in parts)
         require(same, "how columns become features is not learned from these data")
     elif kind == "grams":
@@ -298,7 +298,8 @@ def require_encoding(
 def _features_of(columns: ColumnFeatures) -> str:
     """Return the name of the features that columns become."""
     if columns.cosines is None:
-        return "ranks" if columns.ranks else "products" if columns.pairs else "standard"
+        made = {"ranks": columns.ranks, "splines": columns.splines, "products": columns.pairs}
+        return next((name for name, parts in made.items() if parts), "standard")
     gamma = columns.cosines.gamma
     return next((name for name, own in GAMMAS.items() if own == gamma), "cosines")
 

@@ -3,23 +3,25 @@
 A table of numbers is one input ``X``, a column of it for each column of the table, NaN where a
 cell is missing. A table with categories has one input for each column: float64 with NaN where
 missing, or texts, where an empty one is missing. Texts are compared as they are, so blanks around
-them must be gone. Standardised columns, ranks, products and random cosines follow, operation by
-operation as here.
+them must be gone. Standardised columns, ranks, splines, products and random cosines follow,
+operation by operation as here.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from separatrix.data.encodings.column_codes import CategoryCode, NumberCode
-from separatrix.data.encodings.column_features import ColumnFeatures, FeatureEncoding, Rank
+from separatrix.data.encodings.column_features import ColumnFeatures, FeatureEncoding
 from separatrix.data.encodings.cosines import FARTHEST, PER_UNIT, TERMS, Cosines
 from separatrix.data.encodings.encoding import TableEncoding
 from separatrix.data.encodings.index_encoding import IndexEncoding
+from separatrix.data.encodings.piecewise_linear import PiecewiseLinear
 
 if TYPE_CHECKING:
     from separatrix.storage.onnx_model import Graph
@@ -114,15 +116,16 @@ def _category(graph: Graph, x: str, code: CategoryCode, missing: frozenset[str])
     return graph.add("Gather", [graph.constant(rows), flat], axis=0)
 
 
-# ---- standardised columns, ranks and products
+# ---- standardised columns, ranks, splines and products
 
 
 def _columns(graph: Graph, X: str, columns: ColumnFeatures) -> str:
-    ranks = [_rank(graph, X, rank) for rank in columns.ranks]
+    added = [_rank(graph, X, rank) for rank in columns.ranks]
+    added += [_splines(graph, X, columns.splines)] if columns.splines else []
     if columns.shift.any():
         X = graph.add("Sub", [X, graph.constant(columns.shift)])
     X = graph.add("Div", [X, graph.constant(columns.scale)])
-    X = graph.add("Concat", [X, *ranks], axis=1) if ranks else X
+    X = graph.add("Concat", [X, *added], axis=1) if added else X
     if columns.cosines is not None:
         return graph.add("Concat", [X, _cosines(graph, X, columns.cosines)], axis=1)
     if not columns.pairs:
@@ -157,8 +160,22 @@ def _cosines(graph: Graph, X: str, cosines: Cosines) -> str:
     return graph.add("Mul", [graph.add("Mul", [sine, quarter]), of_cosines(cosines.size)])
 
 
-def _rank(graph: Graph, X: str, rank: Rank) -> str:
-    """Add the heights of a piecewise linear curve, as `Rank` finds them."""
+def _splines(graph: Graph, X: str, parts: Sequence[PiecewiseLinear]) -> str:
+    """Add the parts of splines, all at once: each has two knots."""
+    quarters = 0.25 * np.array([part.knots for part in parts]).T
+    low, high = np.array([part.heights for part in parts]).T
+    x = graph.add("Gather", [X, graph.constant(np.array([part.column for part in parts]))], axis=1)
+    x = graph.add("Mul", [x, graph.constant(np.full(len(parts), 0.25))])
+    away = graph.add("Sub", [x, graph.constant(quarters[0])])
+    share = graph.add("Div", [away, graph.constant(quarters[1] - quarters[0])])
+    zero, one = (graph.constant(np.full(len(parts), end)) for end in (0.0, 1.0))
+    share = graph.add("Min", [graph.add("Max", [share, zero]), one])
+    risen = graph.add("Mul", [share, graph.constant(high - low)])
+    return graph.add("Add", [graph.constant(low), risen])
+
+
+def _rank(graph: Graph, X: str, rank: PiecewiseLinear) -> str:
+    """Add the heights of a rank, as `PiecewiseLinear` finds them."""
     x = graph.add("Gather", [X, graph.constant(np.array([rank.column]))], axis=1)
     below = graph.add("LessOrEqual", [graph.constant(rank.knots[None, :]), x])
     axis = graph.constant(np.array([1]))

@@ -1,14 +1,14 @@
-"""Columns scaled, or scaled and ranked: learned from rows of training, kept with the model.
+"""Columns scaled, alone or joined with functions of them: learned from training rows, and kept.
 
     standard   (x_j - mean_j) / deviation_j
     ranks      the same, joined with the standardised rank of x_j among the rows of training
+    splines    the same, joined with linear splines of x_j: additive models
     products   the same, joined with the product of every two, and with squares
     cosines    the same, joined with random cosines (`cosines.py`); fine-cosines turn twice as fast
 
 Columns of 0 and 1 stay as they are, and a column of one value is divided by one. Sparse columns
-keep their zeros: nothing is subtracted there, which a free bias makes up for. A rank is read off a
-piecewise linear curve through at most 256 quantiles; a column of two values has none, since its
-rank would say the same again.
+keep their zeros: nothing is subtracted there, which a free bias makes up for. Ranks and splines
+stand in `piecewise_linear.py`; a column of two values has none, which would say the same again.
 """
 
 from __future__ import annotations
@@ -23,6 +23,14 @@ from numpy.typing import NDArray
 from separatrix._sparse import sparse
 from separatrix.data.encodings.base import Encoding, numbers, required
 from separatrix.data.encodings.cosines import MOST_COLUMNS, Cosines
+from separatrix.data.encodings.piecewise_linear import (
+    PiecewiseLinear,
+    intervals,
+    learn_rank,
+    learn_spline,
+    piecewise_linear_from,
+    spline_features,
+)
 from separatrix.data.scaling import deviations
 from separatrix.errors import DataError
 
@@ -37,30 +45,9 @@ __all__ = [
 ]
 
 GAMMAS = {"cosines": 0.25, "fine-cosines": 1.0}  # in units of 1 / the sum of variances
-COLUMN_FEATURES = ("raw", "standard", "ranks", "products", *GAMMAS)
+COLUMN_FEATURES = ("raw", "standard", "ranks", "splines", "products", *GAMMAS)
 _COSINES = 256
 MOST_MULTIPLIED = 100  # columns
-_KNOTS = 256
-
-
-@dataclass(frozen=True, eq=False)
-class Rank:
-    """The rank of one column: a piecewise linear curve, 0 at 0 where the column is sparse."""
-
-    column: int
-    knots: NDArray[np.float64]
-    heights: NDArray[np.float64]
-
-    def __call__(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the heights over x; beyond the ends the curve is flat.
-
-        One operation at a time, so that every computer finds the same bits.
-        """
-        at = np.clip(np.searchsorted(self.knots, x, side="right") - 1, 0, len(self.knots) - 2)
-        left, right = 0.25 * self.knots[at], 0.25 * self.knots[at + 1]  # no overflow
-        share = np.clip((0.25 * x - left) / (right - left), 0.0, 1.0)
-        low, high = self.heights[at], self.heights[at + 1]
-        return low + share * (high - low)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,9 +56,15 @@ class ColumnFeatures:
 
     shift: NDArray[np.float64]
     scale: NDArray[np.float64]
-    ranks: tuple[Rank, ...] = ()
+    ranks: tuple[PiecewiseLinear, ...] = ()
+    splines: tuple[PiecewiseLinear, ...] = ()
     pairs: tuple[tuple[int, int], ...] = ()  # of columns that are multiplied
     cosines: Cosines | None = None
+
+    @property
+    def of_one_column(self) -> tuple[PiecewiseLinear, ...]:
+        """The functions of single columns that are added."""
+        return self.ranks + self.splines
 
     def apply(self, X: Any) -> Any:
         """Return the features of encoded rows, dense or CSR as they are; curves are dense."""
@@ -96,18 +89,19 @@ class ColumnFeatures:
             return np.hstack([Z, products])
         if not sparse.issparse(X):
             X = np.asarray(X, dtype=np.float64)
-            ranked = [rank(X[:, rank.column])[:, None] for rank in self.ranks]
-            return np.hstack([(X - self.shift) / self.scale, *ranked])
+            added = [rank(X[:, rank.column])[:, None] for rank in self.ranks]
+            added += [spline_features(self.splines, X)] if self.splines else []
+            return np.hstack([(X - self.shift) / self.scale, *added])
         scaled = sparse.csr_matrix(X, dtype=np.float64, copy=True)
         scaled.data = scaled.data / self.scale[scaled.indices]
-        if not self.ranks:
+        if not self.of_one_column:
             return scaled
         columns = sparse.csc_matrix(X, dtype=np.float64, copy=True)[
-            :, [r.column for r in self.ranks]
+            :, [each.column for each in self.of_one_column]
         ]
-        for number, rank in enumerate(self.ranks):
+        for number, each in enumerate(self.of_one_column):
             part = slice(columns.indptr[number], columns.indptr[number + 1])
-            columns.data[part] = rank(columns.data[part])
+            columns.data[part] = each(columns.data[part])
         return sparse.hstack([scaled, columns], format="csr")
 
     def names(self, columns: Sequence[str]) -> list[str]:
@@ -117,12 +111,14 @@ class ColumnFeatures:
             for i, j in self.pairs
         )
         ranks = (f"rank of {columns[r.column]}" for r in self.ranks)
-        return [*columns, *ranks, *products, *(self.cosines.names if self.cosines else ())]
+        parts = (f"{columns[part.column]} {words}" for part, words in intervals(self.splines))
+        return [*columns, *ranks, *parts, *products, *(self.cosines.names if self.cosines else ())]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, ready for JSON, that say the same."""
-        ranks = [[r.column, r.knots.tolist(), r.heights.tolist()] for r in self.ranks]
+        ranks = [rank.to_list() for rank in self.ranks]
         plain = {"shift": self.shift.tolist(), "scale": self.scale.tolist(), "ranks": ranks}
+        plain |= {"splines": [part.to_list() for part in self.splines]} if self.splines else {}
         plain |= {"pairs": [list(pair) for pair in self.pairs]} if self.pairs else {}
         return plain | ({"cosines": self.cosines.to_list()} if self.cosines is not None else {})
 
@@ -132,8 +128,9 @@ class ColumnFeatures:
         shift = np.array(numbers(plain["shift"], "shifts must be numbers"), dtype=np.float64)
         scale = np.array(numbers(plain["scale"], "scales must be numbers"), dtype=np.float64)
         required(len(shift) == len(scale) and bool((scale > 0.0).all()), "scales must be above 0")
-        required(isinstance(plain["ranks"], list), "ranks must be a list")
-        ranks = tuple(_rank_from(each, len(scale)) for each in plain["ranks"])
+        ranks = _functions(plain["ranks"], len(scale), "ranks")
+        splines = _functions(plain.get("splines", []), len(scale), "splines")
+        required(all(len(each.knots) == 2 for each in splines), "splines must have two knots each")
         pairs = plain.get("pairs", [])
         required(
             isinstance(pairs, list) and all(_is_pair(pair, len(scale)) for pair in pairs),
@@ -141,7 +138,12 @@ class ColumnFeatures:
         )
         waves = plain.get("cosines")
         cosines = None if waves is None else Cosines.from_list(waves, len(scale))
-        return cls(shift, scale, ranks, tuple((i, j) for i, j in pairs), cosines)
+        return cls(shift, scale, ranks, splines, tuple((i, j) for i, j in pairs), cosines)
+
+
+def _functions(plain: Any, width: int, kind: str) -> tuple[PiecewiseLinear, ...]:
+    required(isinstance(plain, list), f"{kind} must be a list")
+    return tuple(piecewise_linear_from(each, width, kind) for each in plain)
 
 
 def _is_pair(plain: Any, width: int) -> bool:
@@ -150,17 +152,6 @@ def _is_pair(plain: Any, width: int) -> bool:
         and len(plain) == 2
         and all(type(at) is int and 0 <= at < width for at in plain)
     )
-
-
-def _rank_from(plain: Any, width: int) -> Rank:
-    required(isinstance(plain, list) and len(plain) == 3, "a rank must be a curve of a column")
-    column, *curve = plain
-    required(type(column) is int and 0 <= column < width, "a rank must be that of a column")
-    knots, heights = (np.array(numbers(each, "curves must be numbers")) for each in curve)
-    required(
-        len(knots) == len(heights) >= 2 and bool((np.diff(knots) > 0.0).all()), "knots must ascend"
-    )
-    return Rank(column, knots, heights)
 
 
 def learn_columns(
@@ -192,7 +183,11 @@ def learn_columns(
     if features in GAMMAS:
         return ColumnFeatures(shift, scale, cosines=_cosines(X, kept, GAMMAS[features]))
     by_column = sparse.csc_matrix(X, dtype=np.float64) if is_sparse else np.asarray(X, np.float64)
-    found = (_learn_rank(by_column, j, X.shape[0]) for j in np.flatnonzero(~plain).tolist())
+    several = np.flatnonzero(~plain).tolist()
+    if features == "splines":
+        parts = (part for j in several for part in learn_spline(by_column, j, X.shape[0]))
+        return ColumnFeatures(shift, scale, splines=tuple(parts))
+    found = (learn_rank(by_column, j, X.shape[0]) for j in several)
     return ColumnFeatures(shift, scale, tuple(rank for rank in found if rank is not None))
 
 
@@ -231,49 +226,6 @@ def of_zero_and_one(X: Any) -> NDArray[np.bool_]:
         other[X.indices[X.data != 1.0]] = True
         return ~other
     return np.asarray(((X == 0.0) | (X == 1.0)).all(axis=0))
-
-
-def _learn_rank(X: Any, column: int, n: int) -> Rank | None:
-    """Return the curve of mid-ranks at the quantiles of a column, standardised."""
-    if isinstance(X, np.ndarray):
-        stored, zeros = X[:, column], 0
-    else:
-        stored = X.data[X.indptr[column] : X.indptr[column + 1]]
-        zeros = n - len(stored)
-    values, counts = _counted(stored)
-    if zeros:
-        at = int(np.searchsorted(values, 0.0))
-        if at < len(values) and values[at] == 0.0:
-            counts[at] += zeros
-        else:
-            values, counts = np.insert(values, at, 0.0), np.insert(counts, at, zeros)
-    if len(values) < 3:
-        return None
-    ranks = (np.cumsum(counts) - 0.5 * counts) / n
-    mean = float(ranks @ counts) / n
-    deviation = float(np.sqrt((ranks - mean) ** 2 @ counts / n))
-    if len(values) > _KNOTS:
-        chosen = np.searchsorted(ranks, np.linspace(ranks[0], ranks[-1], _KNOTS))
-        chosen = np.unique(np.clip(chosen, 0, len(values) - 1))
-        values, ranks = values[chosen], ranks[chosen]
-    curve = Rank(column, values, ranks)
-    middle = mean if isinstance(X, np.ndarray) else float(curve(np.zeros(1))[0])
-    return Rank(column, values, (ranks - middle) / deviation)
-
-
-def _counted(numbers: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return each number once, ascending, and how often it stands there.
-
-    As `np.unique` does; what NumPy adds is longer than the work.
-
-    >>> [part.tolist() for part in _counted(np.array([2.0, 1.0, 2.0]))]
-    [[1.0, 2.0], [1, 2]]
-    """
-    ordered = np.sort(numbers)
-    first = np.ones(len(ordered) + 1, dtype=bool)  # and one place beyond the end
-    np.not_equal(ordered[1:], ordered[:-1], out=first[1:-1])
-    places = np.flatnonzero(first)
-    return ordered[places[:-1]], np.diff(places)
 
 
 @dataclass(frozen=True, eq=False)

@@ -181,6 +181,7 @@ def _proved_on_partitions(whole: Any, source: reading.Source, memory: str) -> tu
     """Prove the certificate of a machine block by block."""
     from separatrix.certificates.reading import from_json
     from separatrix.checker import Refused
+    from separatrix.checker.fingerprint import is_fingerprint
     from separatrix.storage.certificate_proof import NOT_THESE
 
     if not isinstance(whole, dict) or whole.get("kind") != "duality-gap":
@@ -191,7 +192,7 @@ def _proved_on_partitions(whole: Any, source: reading.Source, memory: str) -> tu
     except Refused as reason:
         return False, str(reason)
     named = gap.classes == tuple(str(name) for name in rows.classes)
-    proved = named and len(gap.data_sha256) == 64 and gap.check(rows)
+    proved = named and is_fingerprint(gap.data_sha256) and gap.check(rows)
     return proved, str(gap).removeprefix("proved: ") if proved else NOT_THESE
 
 

@@ -61,6 +61,7 @@ _AROUND = (0.1, 1.0, 10.0)
 _FEW = 1_000  # below so many rows folds are cut more than once
 _CUTS = 3
 _APART = 1_000_003  # between the seeds of two cuts
+_AT_ONCE = 1 << 15  # entries: so few, and threads wait for each other more than they work
 _KEPT_ENTRIES = 10_000_000  # of the rows of all folds: above, features are learned again
 _HINGE_ENTRIES = 5_000_000  # of the training rows of all models: above, only one loss is tried
 _SPARSE_ENTRIES = 20_000_000  # the same, of the lasso where columns outnumber rows
@@ -366,8 +367,9 @@ class Search:
         if learned is None:
             learned = _FoldRows(self, candidate, rows, self._folds(rows, cut), cut)
         say, name = self.progress, f"{candidate}, cut {cut + 1}" if cut else str(candidate)
+        workers = self.workers if len(rows) * learned.n_features > _AT_ONCE else 0
         return cross_validate(
-            FoldSetting(**learned.common, of_fold=learned.setting), Cs, workers=self.workers,
+            FoldSetting(**learned.common, of_fold=learned.setting), Cs, workers=workers,
             from_least=bool(candidate.l1_ratio), stop_early=not cut,
             store=_Kept(self.store, candidate, len(rows), cut),
             progress=say and (lambda done, total, text: say(f"{name}: {text}", done, total)),

@@ -27,8 +27,6 @@ from separatrix.problem.machine import KernelMachine
 from separatrix.problem.signed import as_matrix
 from separatrix.selection.folds import Fold
 from separatrix.selection.scores import Measure
-from separatrix.solvers.kernels import chunking
-from separatrix.solvers.kernels.kernel_rows import kernel_rows
 from separatrix.solvers.running.threads import one_thread
 
 if TYPE_CHECKING:
@@ -136,6 +134,8 @@ class _Fold:
 
     def scores(self, gammas: Sequence[float]) -> np.ndarray:
         """Return the scores of the rows held out, for every gamma and C, in order."""
+        from separatrix.solvers.kernels.kernel_rows import kernel_rows  # few studies need them
+
         found = []
         effort = Effort(_TOL, deadline=self.search.deadline, workers=self.search.workers)
         with one_thread(), ThreadPoolExecutor(max(1, effort.workers)) as pool:
@@ -146,6 +146,8 @@ class _Fold:
 
     def _path(self, rows: Any, effort: Effort) -> list[np.ndarray]:
         """Return the scores of each C, going upwards; of several classes, votes of pairs."""
+        from separatrix.solvers.kernels import chunking
+
         pairs, states = pairs_of(len(self.classes)), list[Any]()
         members, held = np.arange(len(self.codes)), slice(self.n_trained, None)
         found = []

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -37,7 +37,7 @@ from separatrix.selection.refinement import (
     least_within_one_error,
     refined,
 )
-from separatrix.solvers.running.threads import one_thread
+from separatrix.solvers.running.threads import AtOnce, one_thread
 
 __all__ = ["OUT_OF_TIME", "RULES", "FoundPath", "Store", "cross_validate"]
 
@@ -90,6 +90,7 @@ def cross_validate(
     """Walk the path, refine it `rounds` times around its best, and choose a C by the rule.
 
     The walk begins in the middle of the grid, or `from_least`.
+    No `workers`, no threads: the cells are solved one after another.
     Values `beyond` the grid, ascending, are tried one by one while the largest C is the best. The
     path is refined where it `is_worth` it, by what is to be small on each fold at the best C.
     """
@@ -117,7 +118,7 @@ class _Walk:
     ) -> None:
         self.setting, self.store, self.progress = setting, store, progress
         self.n_folds = len(setting.folds)
-        self.pool = ThreadPoolExecutor(workers)
+        self.pool: Executor = ThreadPoolExecutor(workers) if workers else AtOnce()
         self.facts: dict[float, dict[int, Facts]] = {}
         self.arrays: dict[float, dict[int, Arrays]] = {}
         self.scores: dict[float, dict[int, np.ndarray]] = {}

@@ -53,6 +53,7 @@ class Coordinates(NamedTuple):
     spread: np.ndarray
     in_blocks: bool
     constant: np.ndarray  # columns that a free bias makes superfluous
+    has_constant: bool
 
 
 def start(
@@ -115,12 +116,12 @@ def solved_direction(
     `matrix` holds the second derivatives of the losses in the inner coordinates, its upper triangle
     alone; the penalties are added to it here.
     """
-    centre, spread, _, constant = columns
+    centre, spread, _, constant, has_constant = columns
     in_bias, in_w = slopes
     size = len(centre) + 1
     right = np.empty(size)
     right[0], right[1:] = in_bias, (in_w - centre * in_bias) / spread
-    if constant.any():
+    if has_constant:
         # Known without summing the rows, whose rounding would be the larger part at 1e13.
         right[1:][constant] = penalties.ridge * w[1:][constant] / spread[constant]
     np.einsum("ii->i", matrix)[1:] += penalties.ridge / spread**2
@@ -139,7 +140,7 @@ def solved_direction(
 def curvature_matrix(state: MachineState) -> np.ndarray:
     """Return [1 V]^T D [1 V]; the upper triangle counts."""
     point = state.memory
-    centre, spread, in_blocks, _ = point.own
+    centre, spread, in_blocks, *_ = point.own
     if not in_blocks:
         return scaled_squares(point.base, point.curvatures, spread)
     n, width = state.problem.X.shape
@@ -244,7 +245,7 @@ def coordinates_of(
     flat = ~(spread > _CONSTANT * largest)
     spread[flat] = largest[flat]
     spread[~(spread > _NOTHING)] = 1.0
-    return Coordinates(centre, spread, in_blocks, constant)
+    return Coordinates(centre, spread, in_blocks, constant, bool(constant.any()))
 
 
 @compiled

@@ -10,7 +10,7 @@ from concurrent.futures import Executor, Future
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
-__all__ = ["begun", "cores", "one_thread"]
+__all__ = ["AtOnce", "begun", "cores", "one_thread"]
 
 _LITTLE = 1 << 17  # entries: a thread takes longer to start than they take
 
@@ -22,11 +22,17 @@ def cores() -> int:
 
 def begun(pool: Executor, entries: int, work: Callable[..., Any], *given: Any) -> Future[Any]:
     """Begin work on so many entries in the pool; where they are few, do it at once."""
-    if entries > _LITTLE:
-        return pool.submit(work, *given)
-    done: Future[Any] = Future()
-    done.set_result(work(*given))
-    return done
+    return (pool if entries > _LITTLE else AtOnce()).submit(work, *given)
+
+
+class AtOnce(Executor):
+    """Does work where it is submitted: for tasks so short that threads would hinder each other."""
+
+    def submit(self, work: Callable[..., Any], /, *given: Any, **named: Any) -> Future[Any]:
+        """Do the work, and return what it gave."""
+        done: Future[Any] = Future()
+        done.set_result(work(*given, **named))
+        return done
 
 
 def _libraries() -> list[Any]:

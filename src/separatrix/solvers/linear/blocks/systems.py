@@ -85,7 +85,7 @@ class ExactSystem(System):
 
     def measure(self, w: np.ndarray, width: float, band: float) -> Measured:
         """Evaluate the problem at w."""
-        centre, spread, in_blocks, _ = self.columns
+        centre, spread, in_blocks, *_ = self.columns
         arguments = self.posed, w, (width, band), centre, spread, in_blocks
         sums, by_class, matrix = self.reduce(passes.gradient_and_matrix, *arguments)
         self.passes += 2.0

@@ -9,6 +9,7 @@ import separatrix as sx
 from separatrix.problem.losses import HINGE, SQUARED_HINGE
 from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import SignedProblem
+from separatrix.solvers.linear import choose
 from separatrix.solvers.linear.choose import Plan, plan
 from separatrix.solvers.linear.watch import Watch
 
@@ -185,10 +186,14 @@ def test_wide_sparse_rows_with_the_squared_hinge(n, cost, solver, other):
     assert (hinge.solver, hinge.other) == ("dual_coordinate", None)
 
 
-def test_on_wide_noisy_rows_passes_give_way_to_newton():
-    X, signs = wide(13_000, 3_000)
+def test_on_wide_noisy_rows_passes_give_way_to_newton(monkeypatch):
+    monkeypatch.setattr(choose, "_MODEST", 100)  # fewer columns, as if they were many
+    X, signs = wide(1_000, 200)
     model = sx.LinearSVM(100.0, loss="squared_hinge", tol=1e-6).fit(X, signs)
     passes = sx.LinearSVM(100.0, loss="squared_hinge", tol=1e-6, solver="dual_coordinate")
     assert (model.solver_, passes.fit(X, signs).solver_) == ("newton", "dual_coordinate")
     assert model.gap_ <= 1e-6
     assert model.objective_ == pytest.approx(passes.objective_, rel=2e-6)
+    monkeypatch.setattr(choose, "_TALL", 10)  # now the rows are too few for it
+    alone = sx.LinearSVM(100.0, loss="squared_hinge", tol=1e-6).fit(X, signs)
+    assert alone.solver_ == "dual_coordinate"

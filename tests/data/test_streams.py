@@ -145,3 +145,17 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path):
         write_whole(path, failing())
     assert path.read_bytes() == b"before"
     assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_an_error_of_hashing_reaches_who_asks_for_the_digest(tmp_path, monkeypatch):
+    file = tmp_path / "large.csv"
+    file.write_bytes(b"a,b\n" + b"1,2\n" * (1 << 18))
+
+    def broken(_):
+        raise MemoryError("no room")
+
+    monkeypatch.setattr("separatrix.data.sources.streams.hashlib.sha256", broken)
+    source = open_source(str(file))
+    assert source.digest is not None
+    with pytest.raises(MemoryError, match="no room"):
+        source.digest.result(timeout=10)

@@ -32,7 +32,6 @@ _NEXT = UNIT * (1.0 + 2.0 * UNIT)
 _SUMMANDS = 256
 AT_A_TIME = 1 << 13
 _FLOAT64 = np.dtype(np.float64)
-_quiet = np.errstate(all="ignore")  # around a function: a block takes twice as long to enter
 
 
 # In a list, so that the product is made when it is needed.
@@ -97,15 +96,10 @@ def _away(values: Any) -> Any:
     return away
 
 
-def _is_any(flags: Any) -> bool:
-    """Whether any is set: `flags.any()`, without what NumPy's method does first."""
-    return bool(np.logical_or.reduce(flags, axis=None) if isinstance(flags, np.ndarray) else flags)
-
-
 def _times(a: Any, b: Any) -> Any:
     """Return products; zero times infinity is zero."""
     product = a * b
-    if _is_any(np.isnan(product)):
+    if np.isnan(product).any():
         product = np.where((a == 0.0) | (b == 0.0), 0.0, product)
     return product
 
@@ -137,18 +131,11 @@ class Enclosure:
 
     __array_ufunc__ = None  # array * Enclosure is ours to compute
 
-    def __init__(self, low: Any, high: Any) -> None:
-        own = self.__dict__  # so many are made that what `dataclass` writes takes time
-        own["low"], own["high"] = low, high
-
     @classmethod
     def exact(cls, values: Any) -> Enclosure:
         """Enclose numbers that are known without error; refuse those that float64 does not hold."""
-        if isinstance(values, float) and values == values:
-            number = np.float64(values)
-            return cls(number, number)
         given = np.asarray(values)
-        if given.dtype is _FLOAT64 and not _is_any(np.isnan(given)):
+        if given.dtype is _FLOAT64 and not np.isnan(given).any():
             return cls(given, given)
         floats = np.asarray(given, dtype=np.float64)
         if given.dtype.kind in "iu":
@@ -172,10 +159,10 @@ class Enclosure:
         return cls(*map(np.concatenate, ends))
 
     @classmethod
-    @_quiet
     def around(cls, values: Any, errors: Any) -> Enclosure:
         """Enclose numbers that differ from the given ones by no more than `errors`."""
-        return cls(below(values - errors), above(values + errors))
+        with np.errstate(all="ignore"):
+            return cls(below(values - errors), above(values + errors))
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -228,10 +215,10 @@ class Enclosure:
     def __neg__(self) -> Enclosure:
         return Enclosure(self.high, self.low)._each(np.negative)
 
-    @_quiet
     def __add__(self, other: Any) -> Enclosure:
         other = enclosed(other)
-        return Enclosure(below(self.low + other.low), above(self.high + other.high))
+        with np.errstate(all="ignore"):
+            return Enclosure(below(self.low + other.low), above(self.high + other.high))
 
     __radd__ = __add__
 
@@ -241,24 +228,24 @@ class Enclosure:
     def __rsub__(self, other: Any) -> Enclosure:
         return (-self) + other
 
-    @_quiet
     def __mul__(self, other: Any) -> Enclosure:
         other = enclosed(other)
-        return _outwards([_times(a, b) for a, b in _ends(self, other)])
+        with np.errstate(all="ignore"):
+            return _outwards([_times(a, b) for a, b in _ends(self, other)])
 
     __rmul__ = __mul__
 
-    @_quiet
     def __truediv__(self, other: Any) -> Enclosure:
         other = enclosed(other)
-        found = _outwards([a / b for a, b in _ends(self, other)])
-        around_zero = (other.low <= 0.0) & (other.high >= 0.0)
-        if not _is_any(around_zero):
-            return found
-        return Enclosure(
-            np.where(around_zero, -math.inf, found.low),
-            np.where(around_zero, math.inf, found.high),
-        )
+        with np.errstate(all="ignore"):
+            found = _outwards([a / b for a, b in _ends(self, other)])
+            around_zero = (other.low <= 0.0) & (other.high >= 0.0)
+            if not around_zero.any():
+                return found
+            return Enclosure(
+                np.where(around_zero, -math.inf, found.low),
+                np.where(around_zero, math.inf, found.high),
+            )
 
     def __rtruediv__(self, other: Any) -> Enclosure:
         return enclosed(other) / self
@@ -268,7 +255,7 @@ class Enclosure:
         turned = signs < 0.0
         low = np.where(turned, -self.high, self.low)
         high = np.where(turned, -self.low, self.high)
-        if _is_any(signs == 0.0):
+        if (signs == 0.0).any():
             low, high = np.where(signs == 0.0, 0.0, low), np.where(signs == 0.0, 0.0, high)
         return Enclosure(low, high)
 
@@ -308,26 +295,26 @@ class Enclosure:
         ceiling = enclosed(ceiling)
         return Enclosure(np.minimum(self.low, ceiling.low), np.minimum(self.high, ceiling.high))
 
-    @_quiet
     def square(self) -> Enclosure:
         """Return the squares: never below zero."""
         size = self.size()
-        low = below(size.low * size.low)
-        return Enclosure(np.maximum(low, 0.0), above(size.high * size.high))
+        with np.errstate(all="ignore"):
+            low = below(size.low * size.low)
+            return Enclosure(np.maximum(low, 0.0), above(size.high * size.high))
 
-    @_quiet
     def root(self) -> Enclosure:
         """Return the square roots of what is not below zero in either bound."""
-        low = below(np.sqrt(np.maximum(self.low, 0.0)))
-        return Enclosure(np.maximum(low, 0.0), above(np.sqrt(self.high)))
+        with np.errstate(all="ignore"):
+            low = below(np.sqrt(np.maximum(self.low, 0.0)))
+            return Enclosure(np.maximum(low, 0.0), above(np.sqrt(self.high)))
 
-    @_quiet
     def sum(self) -> Enclosure:
         """Return the sum of all the numbers."""
-        low, off = high, more = _sum(self.low)
-        if self.low is not self.high:
-            high, more = _sum(self.high)
-        return Enclosure(below(np.float64(low - off)), above(np.float64(high + more)))
+        with np.errstate(all="ignore"):
+            low, off = high, more = _sum(self.low)
+            if self.low is not self.high:
+                high, more = _sum(self.high)
+            return Enclosure(below(np.float64(low - off)), above(np.float64(high + more)))
 
     def column_sums(self) -> Enclosure:
         """Return the sum of every column of a matrix."""

@@ -1,6 +1,6 @@
 """The fingerprint of data, defined in docs/certificates.md: a tree of SHA-256.
 
-Certificates of version 0.1 have another one, without the sign `SECOND` in front.
+Certificates of version 0.1 have another one, without `2-` in front.
 """
 
 from __future__ import annotations

@@ -144,8 +144,10 @@ def _stretches(blocks: Iterable[Any]) -> Iterator[Any]:
 
 def _rows_between(X: Any, begin: int, end: int) -> Any:
     """Return some rows; of CSR without a copy."""
-    if end - begin == X.shape[0] or not sp.issparse(X) or X.format != "csr":
-        return X if end - begin == X.shape[0] else X[begin:end]
+    if end - begin == X.shape[0]:
+        return X
+    if not sp.issparse(X) or X.format != "csr":
+        return X[begin:end]
     first, last = X.indptr[begin], X.indptr[end]
     starts = X.indptr[begin : end + 1] - first
     return sp.csr_array(

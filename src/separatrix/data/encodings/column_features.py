@@ -8,7 +8,7 @@
 
 Columns of 0 and 1 stay as they are, and a column of one value is divided by one. Sparse columns
 keep their zeros: nothing is subtracted there, which a free bias makes up for. Ranks and splines
-stand in `piecewise_linear.py`; a column of two values has none, which would say the same again.
+stand in `piecewise_linear.py`; a column of two values has none: they would say the same again.
 """
 
 from __future__ import annotations

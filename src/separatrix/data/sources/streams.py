@@ -297,7 +297,10 @@ def _begun_digest(data: Any) -> Future[str]:
     found: Future[str] = Future()
 
     def work() -> None:
-        found.set_result(hashlib.sha256(data).hexdigest())
+        try:
+            found.set_result(hashlib.sha256(data).hexdigest())
+        except BaseException as error:  # whoever asks for the digest gets it, and does not wait
+            found.set_exception(error)
 
     if len(data) < _HASHED_AT_ONCE:
         work()

@@ -204,6 +204,19 @@ def test_a_claim_of_other_costs_saves_iterations():
     assert warm.updates <= 0.8 * cold.updates
 
 
+@pytest.mark.parametrize("d", [6, 70])  # steps of few entries are made several at once
+def test_products_that_are_far_too_small_do_not_stop_a_start_from_a_claim(monkeypatch, d):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, d))
+    signs = np.where(X[:, 0] + rng.normal(size=300) > 0.0, 1.0, -1.0)
+    given = MachineProblem(SignedProblem(X, signs), np.full(300, 10.0), HINGE)
+    rough, _ = solve(interior_point, given, tol=1e-2)
+    monkeypatch.setattr(interior_point, "_AHEAD", 1e-9)
+    state, status = solve(interior_point, given, tol=TOL, first=(rough.w + 0.1, rough.alpha))
+    assert status is Status.OPTIMAL
+    assert_bracket(given, state, TOL)
+
+
 def test_single_precision_rows_are_summed_in_double():
     case = problem(19, kind="overlapping_gaussians")
     single = case.X.astype(np.float32)

@@ -135,8 +135,9 @@ def test_updates_of_few_rows_count_as_work():
     assert watch.next == pytest.approx(5.0 + 0.25 * 40.0 / 36.0)
 
 
-def test_two_solvers_take_turns_where_neither_ends_soon():
+def test_two_solvers_take_turns_where_neither_ends_soon(monkeypatch):
     """Few rows count and C is large: conjugate gradients need thousands of passes."""
+    monkeypatch.setattr(choose, "_NEWTON", 1.0)  # far less than it costs
     rng = np.random.default_rng(0)
     n, d, entries = 3_000, 400, 10
     common = np.arange(1, d + 1) ** -0.7
@@ -153,7 +154,7 @@ def test_two_solvers_take_turns_where_neither_ends_soon():
     assert model.gap_ <= 1e-6
     assert model.objective_ == pytest.approx(newton.objective_, rel=2e-6)
     assert model.solver_ == "dual_coordinate"
-    assert 400 < model.n_passes_ < 0.5 * newton.n_passes_
+    assert 120 < model.n_passes_ < 0.5 * newton.n_passes_
 
 
 def wide(n, d, seed=0):
@@ -171,7 +172,7 @@ def wide(n, d, seed=0):
     [
         (13_000, 1.0, "newton", None),
         (13_000, 100.0, "dual_coordinate", "newton"),
-        (11_000, 1.0, "dual_coordinate", None),  # rows are fewer than four times the columns
+        (2_900, 5.0, "dual_coordinate", "newton"),  # rows are fewer than columns
     ],
 )
 def test_wide_sparse_rows_with_the_squared_hinge(n, cost, solver, other):
@@ -186,6 +187,18 @@ def test_wide_sparse_rows_with_the_squared_hinge(n, cost, solver, other):
     assert (hinge.solver, hinge.other) == ("dual_coordinate", None)
 
 
+def test_fewer_rows_make_newtons_method_dearer():
+    """Steps by conjugate gradients take longer where nearly all rows can be fitted."""
+    X, signs = wide(12_000, 3_000)
+    prices = [
+        plan(
+            MachineProblem(SignedProblem(X[:n], signs[:n]), np.full(n, 100.0), SQUARED_HINGE)
+        ).price
+        for n in (12_000, 6_000, 3_000)
+    ]
+    assert prices[1:] == pytest.approx([2.0 * prices[0], 4.0 * prices[0]], rel=0.05)
+
+
 def test_on_wide_noisy_rows_passes_give_way_to_newton(monkeypatch):
     monkeypatch.setattr(choose, "_MODEST", 100)  # fewer columns, as if they were many
     X, signs = wide(1_000, 200)
@@ -194,6 +207,6 @@ def test_on_wide_noisy_rows_passes_give_way_to_newton(monkeypatch):
     assert (model.solver_, passes.fit(X, signs).solver_) == ("newton", "dual_coordinate")
     assert model.gap_ <= 1e-6
     assert model.objective_ == pytest.approx(passes.objective_, rel=2e-6)
-    monkeypatch.setattr(choose, "_TALL", 10)  # now the rows are too few for it
+    monkeypatch.setattr(choose, "_NEWTON", 1_000.0)  # now it costs too much
     alone = sx.LinearSVM(100.0, loss="squared_hinge", tol=1e-6).fit(X, signs)
     assert alone.solver_ == "dual_coordinate"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TwoSolvers", "begun"]
 
-_NEWTON_TURN, _TURN = 400.0, 40.0  # passes: the first turns of Newton's method and of the other
+_NEWTON_TURN, _TURN = 120.0, 40.0  # passes: the first turns of Newton's method and of the other
 
 
 class TwoSolvers:

@@ -55,10 +55,9 @@ _FEW_ENTRIES = 20_000  # so few are solved at once to all digits
 # Few columns, and a row that can move its own margin far: passes over the rows are slow. But where
 # one class is rare the interior point may be as slow.
 _FAR, _RARE = ((30, 10.0), (100, 300.0)), 0.1
-# Newton's method costs about so many passes, where there are many more rows than columns.
-_TALL, _NEWTON = 4, 17.0
-# There it is the first choice for wide sparse rows, unless a row can move its own margin this far.
-_NEAR = 20.0
+# Newton's method costs about so many passes over sparse rows, where there are many more of them
+# than columns, and no row can move its own margin farther than this; there it is the first choice.
+_TALL, _NEWTON, _NEAR, _FARTHER = 4.0, 17.0, 20.0, 0.4
 _BIAS_ROUNDING = 2.0**-40  # of the size of scores
 
 
@@ -84,8 +83,11 @@ def choose(problem: MachineProblem) -> str:
     if d <= _NARROW or (d <= _MODEST and not sp.issparse(problem.X)):
         # Dense columns are seldom scaled, and passes over rows do not converge on raw ones.
         return by_matrix_alone
-    if by_matrix_alone == "newton" and _is_wide(problem) and _is_tall(problem):
-        return "newton" if reach(problem) <= _NEAR else "dual_coordinate"
+    if by_matrix_alone == "newton" and sp.issparse(problem.X):
+        if n >= d and reach(problem) <= _NEAR:
+            return "newton"
+        if d > _MODEST:
+            return "dual_coordinate"
     by_matrix = _ITERATIONS * _PRODUCT * (products(problem) + d**3 / 3.0)
     by_passes = _PASSES * _ENTRY * entries
     # Narrow data are hard for coordinate descent at large C: the matrix may cost a good deal more.
@@ -116,10 +118,11 @@ def plan(problem: MachineProblem) -> Plan:
     other = _other_solver(problem, solver)
     if other == "interior_point":
         return Plan(solver, other, *price_of_interior_point(problem))
-    if other != "newton" or not _is_tall(problem):
+    if other != "newton":
         return Plan(solver, other)
-    factor = max(1.0, reach(problem) / _NEAR) ** 0.75 if _is_wide(problem) else 1.0
-    return Plan(solver, other, _NEWTON * factor)
+    n, d = problem.X.shape
+    farther = max(1.0, reach(problem) / _NEAR) ** _FARTHER
+    return Plan(solver, other, _NEWTON * farther * max(1.0, _TALL * d / n))
 
 
 def _is_far(problem: MachineProblem) -> bool:
@@ -132,25 +135,14 @@ def _other_solver(problem: MachineProblem, solver: str) -> str | None:
     """Return the solver to use where passes over the rows get nowhere; None if there is none."""
     if solver != "dual_coordinate":
         return None
+    by_matrix = problem.loss == HINGE or problem.is_hard
+    if not by_matrix and sp.issparse(problem.X):
+        return "newton"
     if _is_short(problem):
         return "gram"
-    by_matrix = problem.loss == HINGE or problem.is_hard
-    if problem.X.shape[1] > _MODEST and (
-        by_matrix or not (_is_wide(problem) and _is_tall(problem))
-    ):
+    if problem.X.shape[1] > _MODEST:
         return None
     return "interior_point" if by_matrix else "newton"
-
-
-def _is_wide(problem: MachineProblem) -> bool:
-    """Whether the rows are sparse and of so many columns that a d x d matrix costs too much."""
-    return sp.issparse(problem.X) and problem.X.shape[1] > _MODEST
-
-
-def _is_tall(problem: MachineProblem) -> bool:
-    """Whether there are many more rows than columns."""
-    n, d = problem.X.shape
-    return n >= _TALL * d
 
 
 def _is_short(problem: MachineProblem) -> bool:

@@ -35,8 +35,9 @@ def price_of_interior_point(problem: MachineProblem) -> tuple[float, float]:
     product, entry = _OF_ITERATION[is_sparse]
     iteration = product * products(problem) + entry * entries
     iteration += _OF_FACTOR * d**3 / 3.0 + _OF_MATRIX * d**2 + _OF_ROW * n + _OF_REST
-    # Iterations grow with rows and columns, and where one class is rare (a fit, as above).
-    iterations = 0.57 * n**0.27 * d**0.2 * max(rare_share(problem), 1e-4) ** -0.064
+    # Iterations grow with rows and columns, and where one class is rare: a fit to 1,069 generated
+    # problems. No look at the data tells more; two thirds are within a factor of 1.7.
+    iterations = 1.44 * n**0.16 * d**0.1 * max(rare_share(problem), 1e-4) ** -0.18
     return float(iterations * iteration / a_pass), float(update / a_pass)
 
 

@@ -3,6 +3,7 @@
 Coordinate descent needs ten passes on one problem and ten thousand on the next, and no look at the
 data tells which. The gap does, as it falls: from the gap some passes ago the work still needed is
 extrapolated, and where it is more than the other solver needs from here, that one takes over.
+log(gap / (1 - gap)) is what falls evenly: near 1 the gap itself hardly moves before it falls fast.
 Looks come at growing distances. Work is counted, not timed: the same problem takes the same way.
 
 >>> watch = Watch(price=50.0, tol=1e-6)
@@ -20,6 +21,7 @@ _FIRST, _LEAST, _STEP = 2.0, 8.0, 1.25
 _TRIAL = 0.15  # of the price, that is spent before passes are given up
 _KEEP = 1.4  # prices that passes still needed may cost: they speed up once the active rows are few
 _PATIENCE = 300.0  # passes, where the price of the other solver is not known
+_NONE = 0.999  # a gap so large is none: nothing is bounded yet
 _ABOVE_TOL = 1.1  # a gap that is hoped for is no proof: it may stay at the tolerance for ever
 # The other solver starts from the point reached: for a tenth of the gap it needs so much less of
 # its price, down to the last share.
@@ -49,8 +51,14 @@ class Watch:
         before, larger = next(look for look in reversed(self.looks) if look[0] <= work / 1.9)
         if not gap < larger:
             return False
-        rate = math.log(larger / gap) / (work - before)
-        return math.log(gap / self.tol) <= rate * _KEEP * self.price * _share_left(gap)
+        rate = (_height(larger) - _height(gap)) / (work - before)
+        left = _height(gap) - _height(self.tol)
+        return left <= rate * _KEEP * self.price * _share_left(gap)
+
+
+def _height(gap: float) -> float:
+    """Return log(gap / (1 - gap)), which falls evenly."""
+    return math.log(gap / (1.0 - min(gap, _NONE)))
 
 
 def _share_left(gap: float) -> float:

@@ -13,7 +13,7 @@ from separatrix.data.embedded import iris
 from separatrix.data.encodings.column_features import COLUMN_FEATURES
 from separatrix.data.row_blocks import row_blocks
 from separatrix.data.table import encoding_from_dict
-from separatrix.report.conclusions import FEATURES
+from separatrix.report.conclusions import FEATURES, answer
 from separatrix.report.study import Settings, Study, study
 from separatrix.report.study_proof import prove_study
 from separatrix.storage.model_file import read_model, save_whole
@@ -182,6 +182,7 @@ def test_a_study_of_splines_is_proved_and_says_what_they_are(table_file, tmp_pat
     names = [feature.name for part in facts.features for feature in part.features]
     assert any(re.search(r" from \S+ to \S+$", name) for name in names)
     assert set(COLUMN_FEATURES) <= set(FEATURES)  # the words of the leaderboard
+    assert "of curves, one for each feature, tell" in answer(facts)
     for name in ("model.sx", "certificate.json"):
         assert run("verify", tmp_path / name, table_file).stdout.startswith("proved")
 

@@ -49,10 +49,13 @@ def answer(facts: Facts) -> str:
     if facts.answer:
         return facts.answer
     names = [cut(part.name, _NAME) for part in facts.data.classes] if facts.data else []
+    bends = any(one.chosen and one.features == "splines" for one in facts.candidates)
     if len(names) == 2:
-        who = f"A hyperplane tells {names[0]} from {names[1]}"
+        what = "A sum of curves, one for each feature," if bends else "A hyperplane"
+        who = f"{what} tells {names[0]} from {names[1]}"
     elif 2 < len(names) <= 4:
-        who = f"{spelled(len(names)).capitalize()} hyperplanes tell {listed(names)} apart"
+        what = "sums of curves, one for each feature," if bends else "hyperplanes"
+        who = f"{spelled(len(names)).capitalize()} {what} tell {listed(names)} apart"
     elif names:
         who = f"A linear model distinguishes {spelled(len(names))} classes"
     else:

@@ -57,7 +57,8 @@ _FEW_ENTRIES = 20_000  # so few are solved at once to all digits
 _FAR, _RARE = ((30, 10.0), (100, 300.0)), 0.1
 # Newton's method costs about so many passes over sparse rows, where there are many more of them
 # than columns, and no row can move its own margin farther than this; there it is the first choice.
-_TALL, _NEWTON, _NEAR, _FARTHER = 4.0, 17.0, 20.0, 0.4
+# Farther, it costs more by a power of that, up to so many times as much.
+_TALL, _NEWTON, _NEAR, _FARTHER, _DEAREST = 4.0, 17.0, 20.0, 0.4, 8.0
 _BIAS_ROUNDING = 2.0**-40  # of the size of scores
 
 
@@ -121,7 +122,7 @@ def plan(problem: MachineProblem) -> Plan:
     if other != "newton":
         return Plan(solver, other)
     n, d = problem.X.shape
-    farther = max(1.0, reach(problem) / _NEAR) ** _FARTHER
+    farther = min(_DEAREST, max(1.0, reach(problem) / _NEAR) ** _FARTHER)
     return Plan(solver, other, _NEWTON * farther * max(1.0, _TALL * d / n))
 
 

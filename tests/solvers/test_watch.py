@@ -118,6 +118,14 @@ def test_the_nearer_the_optimum_the_less_the_other_solver_costs():
         assert watch.is_worth_it(15.0, 1e-3) is is_kept
 
 
+def test_a_gap_near_one_that_begins_to_move_is_waited_for():
+    """From 0.99 to 0.7 the gap has hardly fallen, but its odds are 40 times less."""
+    watch = Watch(40.0, 1e-6)
+    assert watch.is_worth_it(5.0, 0.99)
+    assert watch.is_worth_it(10.0, 0.7)
+    assert not watch.is_worth_it(20.0, 0.699)
+
+
 def test_a_gap_that_is_only_hoped_for_is_not_waited_for_for_ever():
     watch = Watch(20.0, 1e-6)
     hoped = [watch.is_worth_it(passes, gap) for passes, gap in ((4, 1e-8), (12, 1e-9), (30, 1e-10))]
@@ -185,6 +193,16 @@ def test_wide_sparse_rows_with_the_squared_hinge(n, cost, solver, other):
         assert 17.0 < found.price < plan(dearer).price < np.inf
     hinge = plan(MachineProblem(SignedProblem(X, signs), np.full(n, cost), HINGE))
     assert (hinge.solver, hinge.other) == ("dual_coordinate", None)
+
+
+def test_the_price_of_newtons_method_has_a_limit():
+    """Columns that are not scaled may make C |x|^2 huge, but Newton's method no dearer."""
+    X, signs = wide(12_000, 3_000)
+    prices = [
+        plan(MachineProblem(SignedProblem(X, signs), np.full(12_000, cost), SQUARED_HINGE)).price
+        for cost in (1e6, 1e9)
+    ]
+    assert prices[0] == prices[1] < 200.0
 
 
 def test_fewer_rows_make_newtons_method_dearer():

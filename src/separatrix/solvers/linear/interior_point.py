@@ -14,9 +14,9 @@ Rows on a device take the same steps there; of them only the soft margin is solv
 
 A claim to start from (`first`) is kept while it is the best known, and ends the run if it is good
 enough. The run starts at its w, with products as large as its gap allows: begun nearer to their end
-it makes short steps (on a9a, 40 to 80 iterations instead of 20). Where the first step is very short
-all the same it starts again with larger products, and where a start from a claim leads nowhere, at
-w = 0.
+it makes short steps (on a9a, 40 to 80 iterations instead of 20). If the first step is very short
+all the same, the run starts again with larger products. If steps come to nothing later, it starts
+again at w = 0.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def _run_from_claim(
 
 
 def _begin_again(state: MachineState) -> None:
-    """Begin with larger products where the first step was short, at w = 0 where nothing helped."""
+    """Begin with larger products if the first step was short, at w = 0 if steps came to nothing."""
     memory: Memory = state.memory
     run = memory.run
     if run is None or np.isinf(memory.mean_product):

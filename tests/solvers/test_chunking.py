@@ -69,6 +69,14 @@ def test_the_dual_is_that_of_the_slow_version(kernel):
         assert_allclose(primal, state.primal, rtol=1e-7)
 
 
+def test_objectives_of_scores_that_are_no_numbers_are_none():
+    signs, alpha = np.array([1.0, -1.0]), np.array([0.5, 0.5])
+    bias, primal, dual = objectives(signs, np.ones(2), alpha, np.array([np.nan, 1.0]))
+    assert bias == 0.0
+    assert np.isnan(primal)
+    assert np.isnan(dual)
+
+
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
 def test_tiles_are_the_kernel_in_float32(kernel):
     rng = np.random.default_rng(0)

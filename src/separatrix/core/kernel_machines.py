@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import math
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -30,6 +31,7 @@ from separatrix.problem.canonical import signs_of
 from separatrix.problem.equal_rows import equal_pair
 from separatrix.problem.kernels import Kernel
 from separatrix.problem.machine import KernelMachine
+from separatrix.problem.signed import entries_of
 from separatrix.solvers.kernels import chunking, factored_kernel
 from separatrix.solvers.kernels.device_kernel import device_kernel_rows
 from separatrix.solvers.kernels.kernel_rows import kernel_rows
@@ -38,6 +40,7 @@ from separatrix.solvers.linear.balance import balanced
 from separatrix.solvers.linear.claims import hinge_bias_interval
 from separatrix.solvers.linear.device.device_claims import balanced as balanced_on_device
 from separatrix.solvers.running.drive import Status
+from separatrix.solvers.running.threads import AtOnce, begun
 
 __all__ = [
     "LEAST_FACTORED_TOL",
@@ -128,7 +131,9 @@ def solve_kernel_machines(
     n = problem.X.shape[0]
     if not as_needed and rows.capacity == n and _values_needed(tasks) >= n * n:
         rows.fetch(np.arange(n))  # machines will ask for most of them, and more than once
-    proving, used = KernelRowsInProof(problem.kernel, problem.X), [rows]
+    used = [rows]
+    X, pool = problem.X, effort.pool or AtOnce()
+    proving = begun(pool, entries_of(X), KernelRowsInProof, problem.kernel, X)  # meanwhile
     method = partial(KernelMachines, rows=used, proving=proving)
     together = max(1, _ENTRIES_TOGETHER // len(tasks[0].signs))
     fitted = []
@@ -152,7 +157,7 @@ class KernelMachines:
         report: Any,
         *,
         rows: list[Any],
-        proving: KernelRowsInProof,
+        proving: Future[KernelRowsInProof],
     ) -> None:
         self.problem, self.effort, self.about, self.proving = problem, effort, about, proving
         self.rows = rows  # the ones to begin with, and any that are made later
@@ -196,13 +201,13 @@ class KernelMachines:
         waiting = self.waiting
         shares = np.column_stack([run.task.signs * run.alpha for run in waiting])
         if self.problem.device is not None:
-            scores = device_scores(self.proving, shares, self.problem.device)
+            scores = device_scores(self.proving.result(), shares, self.problem.device)
         else:
             expected = None
             if waiting is self.runs:  # the first time; later ones go on from all these scores
                 signs = np.column_stack([run.task.signs for run in waiting])
                 expected = Expected(signs, np.array([run.state.bias for run in waiting]))
-            scores = kernel_scores(self.proving, shares, self.effort.workers, expected)
+            scores = kernel_scores(self.proving.result(), shares, self.effort.workers, expected)
         for k, run in enumerate(waiting):
             self._prove(run, scores.of(k))
             self._judge(run)
@@ -246,7 +251,7 @@ class KernelMachines:
         support, order = np.flatnonzero(run.alpha), self.problem.order
         if order is not None:  # as given, so that a check takes the same sample
             support = support[np.argsort(order[support])]
-        return least_eigenvalue(self.proving, support)
+        return least_eigenvalue(self.proving.result(), support)
 
     def _judge(self, run: _Run) -> None:
         """Say how the run ended, now that its gap is proved."""

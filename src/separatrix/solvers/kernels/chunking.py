@@ -279,7 +279,7 @@ def _add(state: State, rows: np.ndarray, steps: np.ndarray) -> None:
 def _measure(state: State) -> None:
     """Compute both objectives, and end the run where they are close enough."""
     machine, alpha, f = state.machine, state.alpha, state.f
-    if len(f) <= CHUNK and not machine.is_hard and state.steps is pair_steps:
+    if not machine.is_hard and state.steps is pair_steps:
         measured = objectives(machine.signs, machine.costs, alpha, f)
         state.bias, state.primal, state.dual = measured
     else:

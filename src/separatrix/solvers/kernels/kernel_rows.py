@@ -111,7 +111,7 @@ class Recent:
         self.slots = np.full(n, -1, dtype=np.int64)  # where each row stands; -1: nowhere
         self._row_in = np.full(capacity, -1, dtype=np.int64)
         self._used_at = np.zeros(capacity, dtype=np.int64)
-        self._clock = 0
+        self._clock = self._taken = 0  # slots before `_taken` hold a row
 
     def fetch(self, rows: np.ndarray, fill: Callable[[np.ndarray, np.ndarray], None]) -> np.ndarray:
         """Return the slots of the rows, after `fill` has computed the missing ones in theirs."""
@@ -128,8 +128,12 @@ class Recent:
         return self.slots[rows]
 
     def _free_slots(self, count: int) -> np.ndarray:
-        """Return the slots least recently used, and forget what they hold."""
+        """Return empty slots, else those least recently used, and forget what they hold."""
         capacity = len(self._row_in)
+        if self._taken + count <= capacity:
+            self._taken += count
+            return np.arange(self._taken - count, self._taken)
+        self._taken = capacity
         order = np.argpartition(self._used_at, count - 1) if count < capacity else None
         slots = np.arange(capacity) if order is None else np.sort(order[:count])
         held = self._row_in[slots]

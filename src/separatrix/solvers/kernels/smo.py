@@ -111,7 +111,7 @@ def pair_steps(part, target, budget, counts, before):  # type: ignore[no-untyped
 
 @compiled
 def objectives(signs, costs, alpha, f):  # type: ignore[no-untyped-def]
-    """Return the bias between both ends of f, and both objectives, of few rows in one go."""
+    """Return the bias between both ends of f, and both objectives, in one go."""
     low, high, total, square = np.inf, -np.inf, 0.0, 0.0
     for k in range(alpha.shape[0]):
         positive = signs[k] > 0.0
@@ -122,6 +122,8 @@ def objectives(signs, costs, alpha, f):  # type: ignore[no-untyped-def]
         total += alpha[k]
         square += signs[k] * alpha[k] * f[k]
     bias = 0.0
+    if np.isnan(square):
+        return bias, np.nan, np.nan
     if np.isfinite(low) and np.isfinite(high):
         bias = -0.5 * (low + high)
     elif np.isfinite(low) or np.isfinite(high):
@@ -229,7 +231,7 @@ def movable(machine: KernelMachine, alpha: np.ndarray) -> tuple[np.ndarray, np.n
     """Return which rows' y a may grow, and which rows' may fall."""
     above, below = alpha > 0.0, alpha < machine.costs
     positive = machine.signs > 0.0
-    return np.where(positive, below, above), np.where(positive, above, below)
+    return (positive & below) | (~positive & above), (positive & above) | (~positive & below)
 
 
 def violation(machine: KernelMachine, alpha: np.ndarray, f: np.ndarray) -> tuple[float, float]:

@@ -34,8 +34,9 @@ def hinge_bias_interval(
     >>> hinge_bias_interval(np.array([-3.0, 3.0]), np.array([-1.0, 1.0]), np.ones(2))
     (-2.0, 2.0)
     """
-    used = costs > 0.0
-    turns, steps, positive = (signs - scores)[used], costs[used], signs[used] > 0.0
+    turns, steps, positive, used = signs - scores, costs, signs > 0.0, costs > 0.0
+    if not bool(used.all()):
+        turns, steps, positive = turns[used], steps[used], positive[used]
     is_host = isinstance(turns, np.ndarray)
     # Sums of costs are rounded: a slope this small is level ground.
     level, first = _FLAT * float(steps.sum()), -float(steps[positive].sum())
@@ -58,8 +59,8 @@ def _about(
     reach, least, most = _REACH, float(turns.min()), float(turns.max())
     while near - reach > least or near + reach < most:
         before, within = turns < near - reach, turns <= near + reach
-        slope = first + float(steps[before].sum())
-        if slope < -level and first + float(steps[within].sum()) > level:
+        slope = first + float((steps * before).sum())
+        if slope < -level and first + float((steps * within).sum()) > level:
             here = within & ~before
             return turns[here], steps[here], slope
         reach *= 4.0

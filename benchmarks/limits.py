@@ -6,19 +6,26 @@ The machine first: bytes read in order, entries gathered in random order from a 
 into the cache, floating-point operations of a matrix product, and bytes of SHA-256, each for one
 core. Then every case: CPU seconds of a whole fit, of the fingerprint alone, of checking the
 certificate again without the fingerprint, and the rest (validation and solver). The last column is
-what the passes, products or hashes of this fit would take at the machine's rate, over its time.
-`--large` adds a million rows. `benchmarks.all` has the peers of the same cases.
+what the passes, products or hashes of this fit would take at the machine's rate, over its time. A
+search over C counts the passes of all its fits, a stream two visits to each word and class.
+`--large` adds a million rows. `benchmarks.all`, `.path` and `.stream` have the peers of the cases.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import hashlib
+import io
+import re
+import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import scipy.sparse as sp
@@ -26,13 +33,17 @@ from sklearn.datasets import load_breast_cancer, load_digits, make_classificatio
 
 import separatrix as sx
 from benchmarks import _text_sets as text
-from benchmarks import distributed, machines
+from benchmarks import distributed, machines, path, stream
 from benchmarks._report import SHARED, header
 from benchmarks.all import narrow_sparse, shown, spent
 from benchmarks.closed_forms import tall
 from separatrix._compiled import compiled
+from separatrix.cli.stream import Loss
+from separatrix.cli.stream import stream as learn
+from separatrix.problem import fingerprint as fingerprints
 from separatrix.problem.canonical import data_of
 from separatrix.problem.fingerprint import fingerprint
+from separatrix.selection import _cell
 from separatrix.solvers.running.threads import one_thread
 
 HEAD = "| case | ours | fingerprint | check | rest | passes | at the machine's rate |"
@@ -50,13 +61,17 @@ class Rates:
 
 @dataclass(frozen=True)
 class Case:
-    """A model and its rows; `least` returns the seconds that the machine's rates allow."""
+    """A model and its rows; `least` returns the seconds that the machine's rates allow.
+
+    A case that is not one fit has no `parts`.
+    """
 
     name: str
     model: Any
     X: Any
     y: np.ndarray
     least: Callable[[Any, Rates], float]
+    has_parts: bool = True
 
 
 @compiled
@@ -107,9 +122,54 @@ def by_passes(X: Any) -> Callable[[Any, Rates], float]:
     return least
 
 
-def by_hash(X: Any) -> Callable[[Any, Rates], float]:
-    """Return the time of the fingerprint: 16 bytes an entry."""
-    return lambda model, machine: 16.0 * X.size / machine.hashed
+class CountedHash:
+    """SHA-256 that counts what it is given, in the place of `hashlib`."""
+
+    bytes = 0
+
+    def sha256(self, data: Any = b"") -> CountedHash:
+        CountedHash.bytes += len(data)
+        return self
+
+    def update(self, data: Any) -> None:
+        CountedHash.bytes += memoryview(data).nbytes
+
+    def digest(self) -> bytes:
+        return bytes(32)
+
+    def hexdigest(self) -> str:
+        return ""
+
+
+def by_hash(X: Any, flops: float = 0.0) -> Callable[[Any, Rates], float]:
+    """Return the time of the bytes that the fingerprint hashes, and of so many operations."""
+
+    def least(model: Any, machine: Rates) -> float:
+        CountedHash.bytes = 0
+        with patch.object(fingerprints, "hashlib", CountedHash()):
+            fingerprint(data_of(X, np.zeros(len(X), dtype=int), 1, True))
+        return CountedHash.bytes / machine.hashed + flops / machine.products
+
+    return least
+
+
+def by_cells(X: Any, y: np.ndarray) -> Callable[[Any, Rates], float]:
+    """Return the time of the passes of all fits of a search, each over the rows that it trains."""
+
+    def least(model: Any, machine: Rates) -> float:
+        visited, solve = [], _cell.solve_and_prove
+        lengths = np.diff(X.indptr)
+
+        def counted(method: Any, problem: Any, *more: Any) -> Any:
+            found = solve(method, problem, *more)
+            visited.append(found.passes * float(lengths[problem.costs > 0.0].sum()))
+            return found
+
+        with patch.object(_cell, "solve_and_prove", counted):
+            model.fit(X, y)
+        return sum(visited) / machine.gathered
+
+    return least
 
 
 def by_products(flops: float) -> Callable[[Any, Rates], float]:
@@ -165,7 +225,59 @@ def kernels() -> Iterator[Case]:
 
 def closed_forms() -> Iterator[Case]:
     X, y = tall()
-    yield Case("least squares 200,000 x 50", sx.LeastSquares(1.0), X, y, by_hash(X))
+    least = by_hash(X, 2.0 * X.shape[0] * X.shape[1] ** 2)
+    yield Case("least squares 200,000 x 50", sx.LeastSquares(1.0), X, y, least)
+
+
+def searches() -> Iterator[Case]:
+    sentences = path.sentiment()
+    X, y = text.newsgroups_classes()
+    some = np.random.default_rng(0).permutation(X.shape[0])[:6000]
+    all_C = sx.LinearSVMCV(path.CS, cv=5, tol=path.TOL, n_jobs=1)
+    own = sx.LinearSVMCV(loss="squared_hinge", n_jobs=1)
+    classes = sx.LinearSVMCV((0.1, 1.0, 10.0), cv=3, tol=path.TOL, n_jobs=1)
+    for name, model, (rows, labels) in (
+        ("sentences, 6 C x 5 folds, hinge", all_C, sentences),
+        ("sentences, own search, squared hinge", own, sentences),
+        ("sparse 50,000 x 300, 6 C x 5 folds, hinge", all_C, narrow_sparse()),
+        ("newsgroups, 20 classes, 3 C x 3 folds, hinge", classes, (X[some], y[some])),
+    ):
+        yield Case(name, model, rows, labels, by_cells(rows, labels), has_parts=False)
+
+
+class Stream:
+    """A stream of texts, learned as the command learns it."""
+
+    def __init__(self, data: Path, model: Path, kind: str, classes: str) -> None:
+        self.data, self.model, self.kind, self.classes = data, model, kind, classes
+
+    def fit(self, X: Any, y: Any) -> None:
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            learn(
+                self.model, [str(self.data)], kind=self.kind, classes=self.classes,
+                loss=Loss.LOGISTIC, fresh=True, as_json=True,
+            )  # fmt: skip
+
+
+def streams() -> Iterator[Case]:
+    word = re.compile(r"(?u)\b\w\w+\b")
+    for name, make in (
+        ("rt-polarity, stream of text", stream.rt_polarity),
+        ("newsgroups, 20 classes, stream of text", stream.newsgroups),
+    ):
+        with tempfile.TemporaryDirectory() as place:
+            _, data, (kind, classes), _ = make(Path(place))
+            lines = data.read_text().splitlines()
+            models = classes.count(",") + 1
+            entries = sum(len(word.findall(line)) for line in lines)
+            visits = 2.0 * entries * (models if models > 2 else 1)
+            model = Stream(data, Path(place) / "m.sx", kind, classes)
+            rows = np.zeros((len(lines), 1))
+
+            def least(_: Any, machine: Rates, visits: float = visits) -> float:
+                return visits / machine.gathered
+
+            yield Case(name, model, rows, rows[:, 0], least, has_parts=False)
 
 
 def large() -> Iterator[Case]:
@@ -175,7 +287,10 @@ def large() -> Iterator[Case]:
         yield Case(f"1,000,000 x 50,000, {loss} to {tol:g}", model, X, y, by_passes(X))
 
 
-CASES = {one.__name__: one for one in (tiny, narrow, texts, hard, kernels, closed_forms)}
+CASES = {
+    one.__name__: one
+    for one in (tiny, narrow, texts, hard, kernels, closed_forms, searches, streams)
+}
 
 
 def line(case: Case, machine: Rates) -> str:
@@ -183,6 +298,10 @@ def line(case: Case, machine: Rates) -> str:
     X, y, model = case.X, case.y, case.model
     repeats = 15 if X.shape[0] < 1000 else 5
     whole = spent(lambda: model.fit(X, y), repeats)
+    if not case.has_parts:
+        return (
+            f"| {case.name} | {shown(whole)} | | | | | {case.least(model, machine) / whole:.1%} |"
+        )
     codes = np.unique(y, return_inverse=True)[1]
     name = spent(lambda: fingerprint(data_of(X, codes, int(codes.max()) + 1, True)), repeats)
     proof = getattr(model, "certificate_", None)

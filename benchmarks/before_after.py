@@ -1,10 +1,10 @@
-"""Fitting and proving beside an earlier commit, in one run.
+"""Fitting and proving, and whole studies, beside an earlier commit, in one run.
 
-    python -m benchmarks.before_after REV [--only CASE ...] [--rounds 3]
+    python -m benchmarks.before_after REV [--only CASE ...] [--studies] [--rounds 3]
 
 Both run this script in processes of their own, turn by turn, so that what else the computer does
 falls on both. A figure is the median of the processor seconds of a fit with its proof; the first
-fit of a process, which may compile, is left out.
+fit of a process, which may compile, is left out. `--studies` times studies instead of fits.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ import numpy as np
 from benchmarks._report import header
 
 ROOT = Path(__file__).resolve().parents[1]
+LONG = ("fashion", "census", "adult")  # studies of minutes before
 
 
 def cases() -> dict[str, Callable[[], tuple[Any, Any, Any]]]:
@@ -58,8 +59,32 @@ def cases() -> dict[str, Callable[[], tuple[Any, Any, Any]]]:
     }
 
 
+class Studied:
+    """A whole study of a table, with its report."""
+
+    def fit(self, table: Any, _: Any) -> None:
+        from separatrix.report.study import Settings, study
+
+        with tempfile.TemporaryDirectory() as folder:
+            study(table, folder, Settings(seed=0))
+
+
+def studies() -> dict[str, Callable[[], tuple[Any, Any, Any]]]:
+    """Return, by the name of a set, what makes a study and its table."""
+    from benchmarks.study_quality import SETS, table_of
+
+    def of(name: str) -> Callable[[], tuple[Any, Any, Any]]:
+        def make() -> tuple[Any, Any, Any]:
+            with tempfile.TemporaryDirectory() as folder:
+                return Studied(), table_of(SETS[name](), Path(folder)), None
+
+        return make
+
+    return {name: of(name) for name in SETS if name not in LONG}
+
+
 def child(name: str, fits: int) -> None:
-    model, X, y = cases()[name]()
+    model, X, y = {**cases(), **studies()}[name]()
     taken = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -83,6 +108,7 @@ def main() -> int:
     ask = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     ask.add_argument("revision", nargs="?", default="HEAD~1")
     ask.add_argument("--only", nargs="+")
+    ask.add_argument("--studies", action="store_true")
     ask.add_argument("--rounds", type=int, default=3)
     ask.add_argument("--fits", type=int, default=3)
     ask.add_argument("--child")
@@ -90,6 +116,7 @@ def main() -> int:
     if given.child:
         child(given.child, given.fits)
         return 0
+    names = given.only or list(studies() if given.studies else cases())
     header(f"Fitting and proving, before ({given.revision}) and after", ["numpy", "scipy", "numba"])
     print("| case | before, s | after, s | ratio |\n|---|---:|---:|---:|")
     with tempfile.TemporaryDirectory() as place:
@@ -98,7 +125,7 @@ def main() -> int:
             ["git", "worktree", "add", "--detach", "-q", str(tree), given.revision], check=True
         )
         try:
-            for name in given.only or list(cases()):
+            for name in names:
                 taken: tuple[list[float], list[float]] = ([], [])
                 for _ in range(given.rounds):
                     for side, source in enumerate((tree / "src", ROOT / "src")):

@@ -12,6 +12,7 @@ import pytest
 from separatrix.plots._svg import COLOURS
 from separatrix.plots.player.page import placed_script
 from separatrix.report import page as page_module
+from separatrix.report.conclusions import key_figures
 from separatrix.report.facts import Data, Facts, Verdict
 from separatrix.report.page import SECTIONS, render_report, write_report
 from tests.report.examples import HOSTILE, facts_of, hostile
@@ -292,3 +293,14 @@ def test_colours_can_be_read_in_light_and_dark():
             assert min(contrast(theme[name], ground) for ground in grounds) >= 4.5
         for number in range(6):
             assert contrast(theme[f"--class-{number}"], theme["--paper"]) >= 3.0
+
+
+def test_the_error_beside_c_is_that_of_the_leaderboard():
+    facts = facts_of()
+    tried = [replace(each, error=0.123, standard_error=0.04) for each in facts.candidates]
+    facts = replace(facts, candidates=tuple(tried))
+    details = [each.detail for each in key_figures(facts) if each.label == "C chosen"]
+    assert details == ["validation error 12.3\u202f%\u00a0±\u00a04\u202f%"]
+    other = [replace(each, C=2.0 * each.C) for each in tried]  # on other rows: not of the path
+    details = [e.detail for e in key_figures(replace(facts, candidates=tuple(other))) if e.detail]
+    assert not any("12.3" in detail for detail in details)

@@ -119,7 +119,10 @@ def key_figures(facts: Facts) -> list[Figure]:
         found.append(_separable(verdict))
     if (path := facts.path) is not None:
         row = next((row for row in path.rows if path.chosen == row.C), None)
+        tried = next((each for each in facts.candidates if each.chosen), None)
         detail = "" if row is None else _validated(row.validation_error, row.validation_spread)
+        if tried is not None and path.chosen == tried.C:  # as the leaderboard has it
+            detail = _validated(tried.error, tried.standard_error)
         found.append(Figure("C chosen", number(path.chosen), detail, "path"))
     if (machine := facts.machine) is not None and _has_gap(machine):
         left = "of the objective: no hyperplane gains more"

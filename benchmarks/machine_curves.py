@@ -28,7 +28,8 @@ from separatrix.plots._drawing import ACCENT, CLASS_COLOURS, INK, RC
 from separatrix.problem.losses import HINGE
 from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import SignedProblem
-from separatrix.solvers.linear.choose import MachineRun, choose
+from separatrix.solvers.linear.choose import choose
+from separatrix.solvers.linear.model_run import MachineRun
 
 PICTURES = Path(__file__).resolve().parents[1] / "docs" / "pictures"
 

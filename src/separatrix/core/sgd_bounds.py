@@ -22,7 +22,8 @@ from separatrix.problem.losses import CODES, LOGISTIC
 from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.linear.balance import balanced
-from separatrix.solvers.linear.choose import MachineRun, choose
+from separatrix.solvers.linear.choose import choose
+from separatrix.solvers.linear.model_run import MachineRun
 
 __all__ = ["Bounds"]
 

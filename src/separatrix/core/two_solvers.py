@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from separatrix.problem.machine import MachineProblem
-from separatrix.solvers.linear.choose import MachineRun, Plan
+from separatrix.solvers.linear.choose import Plan
+from separatrix.solvers.linear.model_run import MachineRun
 from separatrix.solvers.linear.watch import Watch
 from separatrix.solvers.running.drive import Status
 

@@ -10,7 +10,7 @@ from tests.torch_problems import pair
 from separatrix.certificates.duality_gap import DualityGap
 from separatrix.errors import DeviceError
 from separatrix.solvers.linear import interior_point
-from separatrix.solvers.linear.choose import MachineRun
+from separatrix.solvers.linear.model_run import MachineRun
 from separatrix.solvers.running.drive import Status
 
 

@@ -10,9 +10,9 @@ from tests.torch_problems import pair, torch
 from separatrix.certificates.duality_gap import DualityGap
 from separatrix.problem.losses import NAMES
 from separatrix.problem.signed import SignedProblem
-from separatrix.solvers.linear.choose import MachineRun
 from separatrix.solvers.linear.device import newton_side_by_side
 from separatrix.solvers.linear.device.newton_side_by_side import side_by_side
+from separatrix.solvers.linear.model_run import MachineRun
 from separatrix.solvers.running.drive import Status
 
 LOSSES = ["squared_hinge", "logistic"]

@@ -18,7 +18,7 @@ from separatrix.problem.crammer_singer import DirectProblem, KernelDirect
 from separatrix.problem.losses import HINGE
 from separatrix.problem.machine import KernelMachine, MachineProblem
 from separatrix.problem.signed import SignedProblem
-from separatrix.solvers.linear.choose import MachineRun
+from separatrix.solvers.linear.model_run import MachineRun
 from separatrix.solvers.many_classes import crammer_singer, direct_interior_point
 from separatrix.solvers.running.drive import go_on
 

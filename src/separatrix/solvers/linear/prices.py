@@ -10,7 +10,13 @@ import scipy.sparse as sp
 
 from separatrix.problem.machine import MachineProblem
 
-__all__ = ["price_of_interior_point", "products", "rare_share", "reach"]
+__all__ = [
+    "ENTRY", "NARROW", "PRODUCT", "price_of_interior_point", "products", "rare_share", "reach",
+]  # fmt: skip
+
+NARROW = 60  # columns, whose matrix costs next to nothing
+# Seconds for one multiplication of a d x d product, and for one entry of a coordinate pass.
+PRODUCT, ENTRY = 2.5e-10, 3e-9
 
 # Seconds of a pass of coordinate descent for each entry and row; of an update for each row and
 # column, and the rest; of an iteration of the interior point for each product and entry (dense,

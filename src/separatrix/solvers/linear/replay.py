@@ -15,8 +15,8 @@ import numpy as np
 from separatrix.problem.device_rows import on_device
 from separatrix.problem.machine import MachineProblem
 from separatrix.solvers.linear import interior_point
-from separatrix.solvers.linear.choose import MachineRun
 from separatrix.solvers.linear.claims import evened
+from separatrix.solvers.linear.model_run import MachineRun
 from separatrix.solvers.running.drive import NO_LIMIT, Status
 from separatrix.solvers.running.threads import one_thread
 

@@ -284,7 +284,9 @@ def large() -> Iterator[Case]:
     X, y = distributed.rows_of(1_000_000)
     for loss, tol in (("squared_hinge", 1e-6), ("hinge", 1e-4)):
         model = sx.LinearSVM(loss=loss, tol=tol)
-        yield Case(f"1,000,000 x 50,000, {loss} to {tol:g}", model, X, y, by_passes(X))
+        to = f"{tol:.0e}".replace("e-0", "e-")
+        name = f"1,000,000 x 50,000, {loss.replace('_', ' ')} to {to}"
+        yield Case(name, model, X, y, by_passes(X))
 
 
 CASES = {

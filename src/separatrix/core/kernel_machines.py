@@ -133,7 +133,7 @@ def solve_kernel_machines(
         rows.fetch(np.arange(n))  # machines will ask for most of them, and more than once
     used = [rows]
     X, pool = problem.X, effort.pool or AtOnce()
-    proving = begun(pool, entries_of(X), KernelRowsInProof, problem.kernel, X)  # meanwhile
+    proving = begun(pool, entries_of(X), KernelRowsInProof, problem.kernel, X)  # beside the steps
     method = partial(KernelMachines, rows=used, proving=proving)
     together = max(1, _ENTRIES_TOGETHER // len(tasks[0].signs))
     fitted = []

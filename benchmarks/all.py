@@ -30,7 +30,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import scipy.sparse as sp
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.linear_model import RidgeClassifier
 from sklearn.svm import SVC, LinearSVC
@@ -107,21 +106,10 @@ def tiny() -> Iterator[Row]:
         yield Row(f"{name}, rbf kernel", fit(sx.KernelSVM()), "SVC", fit(SVC()))
 
 
-def narrow_sparse(n: int = 50_000, d: int = 300, entries: int = 12) -> tuple[Any, np.ndarray]:
-    """Sparse rows of few columns, three in a hundred positive."""
-    rng = np.random.default_rng(0)
-    places = np.repeat(np.arange(n), entries), rng.integers(0, d, n * entries)
-    X = sp.csr_array((np.ones(n * entries), places), shape=(n, d))
-    X.sum_duplicates()
-    X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
-    scores = X @ rng.normal(size=d) + 2.0 * rng.normal(size=n)
-    return X, np.where(scores > np.quantile(scores, 0.97), 1.0, -1.0)
-
-
 def hinge() -> Iterator[Row]:
     """The hinge to 1e-6 on LIBLINEAR's own objective."""
     for name, read, costs in (
-        ("sparse 50,000 x 300, 3 % positive", narrow_sparse, (0.1, 1.0)),
+        ("sparse 50,000 x 300, 3 % positive", machines.narrow_sparse, (0.1, 1.0)),
         ("a9a", machines.a9a, (0.1, 1.0)),
         ("rt-polarity words", lambda: text.rt_polarity(1), (0.1, 1.0)),
     ):

@@ -35,7 +35,7 @@ import separatrix as sx
 from benchmarks import _text_sets as text
 from benchmarks import distributed, machines, path, stream
 from benchmarks._report import SHARED, header
-from benchmarks.all import narrow_sparse, shown, spent
+from benchmarks.all import shown, spent
 from benchmarks.closed_forms import tall
 from separatrix._compiled import compiled
 from separatrix.cli.stream import Loss
@@ -193,7 +193,7 @@ def tiny() -> Iterator[Case]:
 
 
 def narrow() -> Iterator[Case]:
-    X, y = narrow_sparse()
+    X, y = machines.narrow_sparse()
     for C in (0.1, 1.0, 100.0):
         model = sx.LinearSVM(C, tol=1e-6, intercept_penalty=1.0)
         yield Case(f"sparse 50,000 x 300, hinge, C = {C:g}", model, X, y, by_passes(X))
@@ -239,7 +239,7 @@ def searches() -> Iterator[Case]:
     for name, model, (rows, labels) in (
         ("sentences, 6 C x 5 folds, hinge", all_C, sentences),
         ("sentences, own search, squared hinge", own, sentences),
-        ("sparse 50,000 x 300, 6 C x 5 folds, hinge", all_C, narrow_sparse()),
+        ("sparse 50,000 x 300, 6 C x 5 folds, hinge", all_C, machines.narrow_sparse()),
         ("newsgroups, 20 classes, 3 C x 3 folds, hinge", classes, (X[some], y[some])),
     ):
         yield Case(name, model, rows, labels, by_cells(rows, labels), has_parts=False)

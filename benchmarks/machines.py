@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
@@ -46,6 +47,17 @@ def raw_dense(n=500_000, d=54, seed=0):
 def a9a():
     table = sx.read(SHARED / "a9a.libsvm")
     return table.X, np.where(table.y == table.classes[1], 1.0, -1.0)
+
+
+def narrow_sparse(n=50_000, d=300, entries=12):
+    """Sparse rows of few columns, three in a hundred positive."""
+    rng = np.random.default_rng(0)
+    places = np.repeat(np.arange(n), entries), rng.integers(0, d, n * entries)
+    X = sp.csr_array((np.ones(n * entries), places), shape=(n, d))
+    X.sum_duplicates()
+    X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    scores = X @ rng.normal(size=d) + 2.0 * rng.normal(size=n)
+    return X, np.where(scores > np.quantile(scores, 0.97), 1.0, -1.0)
 
 
 def ours(machine, X, y, repeats=3):

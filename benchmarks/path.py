@@ -31,8 +31,7 @@ import separatrix as sx
 from benchmarks import _machine_peers as peers
 from benchmarks import _text_sets as text
 from benchmarks._report import SHARED, header
-from benchmarks.all import narrow_sparse
-from benchmarks.machines import a9a
+from benchmarks.machines import a9a, narrow_sparse
 
 CS = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
 TOL = 1e-4

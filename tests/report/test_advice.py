@@ -195,6 +195,16 @@ def kinds_of(facts, **settings):
     return [kind for kind, *_ in _advice(facts, Settings(**settings))]
 
 
+@pytest.mark.parametrize(
+    ("twins", "words"), [(1, "1 of 20 test rows is also a"), (2, "2 of 20 test rows are also")]
+)
+def test_one_repeated_row_is_singular(twins, words):
+    facts = facts_of()
+    facts = dataclasses.replace(facts, test=dataclasses.replace(facts.test, duplicates=twins))
+    said = {kind: sentence for kind, sentence, _ in _advice(facts, Settings(features="auto"))}
+    assert said["dedupe"].startswith(words)
+
+
 def test_every_kind_and_when_it_is_not_given():
     facts = facts_of()
     data = dataclasses.replace(

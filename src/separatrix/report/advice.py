@@ -67,9 +67,10 @@ def _dedupe(facts: f.Facts, settings: Any) -> tuple[str, Changes] | None:
     test = facts.test
     if settings.dedupe or (test.duplicates or 0) <= _MANY_TWINS * test.n:
         return None
+    twins = "is also a training row" if test.duplicates == 1 else "are also training rows"
     return (
-        f"{test.duplicates} of {plural(test.n, 'test row')} are also training rows: drop "
-        "repeated rows before the split.",
+        f"{test.duplicates} of {plural(test.n, 'test row')} {twins}: drop repeated rows before "
+        "the split.",
         {"--dedupe": ""},
     )
 

@@ -69,6 +69,13 @@ def test_the_dual_is_that_of_the_slow_version(kernel):
         assert_allclose(primal, state.primal, rtol=1e-7)
 
 
+@pytest.mark.filterwarnings("error")
+def test_lengths_that_overflow_are_infinite_without_a_warning():
+    machine = KernelMachine(np.array([1.0, -1.0]), np.ones(2), np.arange(2))
+    assert machine.square(np.full(2, 1e200), np.array([1e200, 0.0])) == np.inf
+    assert machine.square(np.full(2, 1e200), np.array([np.inf, np.inf])) == 0.0
+
+
 def test_objectives_of_scores_that_are_no_numbers_are_none():
     signs, alpha = np.array([1.0, -1.0]), np.array([0.5, 0.5])
     bias, primal, dual = objectives(signs, np.ones(2), alpha, np.array([np.nan, 1.0]))

@@ -149,8 +149,9 @@ class KernelMachine:
         return bool(np.isinf(self.costs).any())
 
     def square(self, alpha: np.ndarray, f: np.ndarray) -> float:
-        """Return |w|^2."""
-        return max(0.0, float((self.signs * alpha) @ f + alpha.sum()))
+        """Return |w|^2; of values that overflow infinity, or 0 where they are no numbers."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return max(0.0, float((self.signs * alpha) @ f + alpha.sum()))
 
     def dual(self, alpha: np.ndarray, f: np.ndarray) -> float:
         """Return the dual objective."""

@@ -164,35 +164,35 @@ def main() -> None:
     parser.add_argument("--Cs", default="1,10")
     parser.add_argument("--tol", type=float, default=1e-3)
     parser.add_argument("--pairs", action="store_true", help="also the machines of all pairs")
-    told = parser.parse_args()
+    given = parser.parse_args()
     header("Kernel machines on a device", ["numpy", "scipy", "scikit-learn"])
-    print(device_words(told.device), "\n")
-    if told.data:
-        table = sx.read(told.data, labels=told.labels)
-        X, y = np.asarray(table.X, dtype=np.float32)[: told.rows], table.y[: told.rows]
+    print(device_words(given.device), "\n")
+    if given.data:
+        table = sx.read(given.data, labels=given.labels)
+        X, y = np.asarray(table.X, dtype=np.float32)[: given.rows], table.y[: given.rows]
         if X.max() > 16.0:
             X = X / np.float32(255.0)
     else:
-        X, y = (clusters if told.clusters else digit_like)(told.rows)
+        X, y = (clusters if given.clusters else digit_like)(given.rows)
     print(f"{X.shape[0]:,} x {X.shape[1]:,} {X.dtype}, {len(np.unique(y))} classes\n")
-    device, rows = told.device, X
-    if told.device == "torch-cpu":
+    device, rows = given.device, X
+    if given.device == "torch-cpu":
         import torch
 
         device, rows = "cpu", torch.from_numpy(X)
     low = (y >= np.unique(y)[len(np.unique(y)) // 2]).astype(int)
-    low = y % 2 if told.clusters else low
+    low = y % 2 if given.clusters else low
     warm = sx.KernelSVM(device=device)
     warm.fit(rows[:500], low[:500])  # compiled, loaded, and the device woken
-    rate = None if told.device == "torch-cpu" else rates(device)
+    rate = None if given.device == "torch-cpu" else rates(device)
     if rate:
         print(f"{rate[0] / 1e12:.0f} TFLOP/s in float32, {rate[1] / 1e12:.0f} in float64\n")
     print("| machine | seconds | gap | chunks | pair steps | support | status | parts | share |")
     print("|---|---:|---:|---:|---:|---:|---|---|---:|")
-    for C in map(float, told.Cs.split(",")):
-        report(f"RBF, C = {C:g}", sx.KernelSVM(C, tol=told.tol, device=device), rows, low, rate)
-    if told.pairs:
-        machine = sx.KernelSVM(1.0, tol=told.tol, device=device)
+    for C in map(float, given.Cs.split(",")):
+        report(f"RBF, C = {C:g}", sx.KernelSVM(C, tol=given.tol, device=device), rows, low, rate)
+    if given.pairs:
+        machine = sx.KernelSVM(1.0, tol=given.tol, device=device)
         report("RBF, C = 1, all pairs", machine, rows, y, rate)
 
 

@@ -101,12 +101,12 @@ def additive(rng: Any, n: int, d: int, relevant: int, noise: float, kind: str) -
 
 def weak(rng: Any, n: int, d: int, relevant: int, noise: float, rare: float, kind: str = "") -> Any:
     """Return rows and two classes, one of them rarer: a linear score under much noise."""
-    X = normal = rng.normal(size=(n, d))
+    X = rng.normal(size=(n, d))
     w = np.zeros(d)
     w[rng.permutation(d)[:relevant]] = rng.choice([-1.0, 1.0], relevant) * (
         0.3 + rng.random(relevant)
     )
-    scores = normal @ w
+    scores = X @ w
     scores = scores + noise * scores.std() * rng.normal(size=n)
     X = np.exp(X) if kind == "skewed" else np.round(3.0 * X) if kind == "counts" else X
     return X, (scores > np.quantile(scores, 1.0 - rare)).astype(int)

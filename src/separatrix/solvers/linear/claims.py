@@ -29,7 +29,7 @@ def hinge_bias_interval(
 
     The slope in b starts at minus the cost of all positive rows and grows by c_i where b passes
     y_i - f_i; the objective is least where the slope changes sign. Where a bias `near` the best is
-    known, only what is about there is sorted.
+    known (and all costs are finite), only what is about there is sorted.
 
     >>> hinge_bias_interval(np.array([-3.0, 3.0]), np.array([-1.0, 1.0]), np.ones(2))
     (-2.0, 2.0)

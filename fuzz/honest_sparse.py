@@ -27,7 +27,7 @@ def settings(rng: Any, given: Nasty) -> dict[str, Any]:
     C = cost(rng, 0.0)
     weights = np.ones(len(given.codes)) if given.weights is None else given.weights
     with np.errstate(all="ignore"):
-        centred = (given.codes == 1) - np.average(given.codes == 1, weights=weights)
+        centred = (given.codes == 1) - weights @ (given.codes == 1) / weights.sum()
         pull = float(abs((weights * centred) @ given.dense).max())
         near = float(np.float64(ratio) / pull * 10.0 ** rng.uniform(-0.3, 3.0))
     if rng.random() < 0.7 and 1e-200 < near < 1e200:

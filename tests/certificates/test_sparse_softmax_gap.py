@@ -198,6 +198,26 @@ def test_other_data_are_refused():
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("ratio", [1.0, 0.5])
+def test_columns_far_from_zero_are_proved_to_both_checks(ratio):
+    """Scores of 1e7 and more lose digits: softmax as computed is not the exact one."""
+    for seed in cases(10):
+        X, codes, costs, K, *_ = drawn(seed, 20)
+        case = X + 1e7, codes, 10.0 * costs, K, ratio, True, None
+        proof = model_of(case, tol=1e-6, max_passes=200).certificate_
+        assert proof.check(X + 1e7, codes), seed
+        assert by_checker(proof, X + 1e7, codes), seed
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_pulls_that_overflow_leave_a_share_that_is_a_number():
+    X, codes, costs = sp.csr_array([[1e28], [1e28], [-1e28]]), np.arange(3), np.full(3, 1e291)
+    proof = model_of((X, codes, costs, 3, 1.0, False, None), max_passes=3).certificate_
+    assert 0.0 <= proof.share <= 1.0
+    assert proof.check(X, codes)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("scale", [1e-150, 1e-12, 1e12, 1e70])
 def test_huge_and_tiny_columns_are_proved_or_said_not_to_be(scale):
     X, codes, costs, K, _, _, _ = drawn(10, 30)

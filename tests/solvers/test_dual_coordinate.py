@@ -1,3 +1,5 @@
+import warnings
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -246,6 +248,18 @@ def test_costs_whose_squares_overflow_are_no_error(loss):
     for costs in (np.full(20, 1e-307), np.full(20, 1.0)):
         state, _ = solve(dual_coordinate, MachineProblem(rows, costs, loss), tol=1e-6, max_passes=9)
         assert state.dual >= 0.0
+
+
+@pytest.mark.skipif(is_interpreted(), reason="numbers of NumPy warn where compiled ones overflow")
+def test_a_value_that_overflows_makes_no_noise():
+    X = np.array([[-0.2], [-0.7], [-3.4], [0.3], [-6.7]])
+    for signs in ([1.0, 1.0, -1.0, 1.0, -1.0], [-1.0, -1.0, 1.0, -1.0, -1.0]):
+        rows = SignedProblem(X, np.array(signs), fit_intercept=False)
+        problem = MachineProblem(rows, np.full(5, 1e280), HINGE)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            state, _ = solve(dual_coordinate, problem, tol=1e-9, max_passes=300)
+        assert state.dual <= state.primal
 
 
 def test_a_bias_of_one_beside_tiny_weights_is_no_rounding_error():

@@ -28,7 +28,7 @@ from separatrix._device import on_host, torch_module
 from separatrix._sparse import sparse as sp
 from separatrix.certificates.enclosed_functions import TRUSTED_UNITS, exp, require_functions
 from separatrix.certificates.enclosed_sums import dot_error
-from separatrix.certificates.enclosure import LEAST, LEAST_NORMAL, Enclosure, sum_of
+from separatrix.certificates.enclosure import LEAST, LEAST_NORMAL, UNIT, Enclosure, sum_of
 from separatrix.certificates.multiclass_gap import WeightsByClass
 from separatrix.certificates.objective_bounds import (
     NOTHING,
@@ -109,13 +109,20 @@ class SoftmaxGap(WeightsByClass):
             yield Found(primal, dual.at_least(0.0))  # no loss is below 0
 
     def one_pass(
-        self, X: Any, codes: np.ndarray, by_column: bool, wide: float = 1.0, share: float = 1.0
+        self,
+        X: Any,
+        codes: np.ndarray,
+        by_column: bool,
+        wide: float = 1.0,
+        share: float = 1.0,
+        of_exact: bool = False,
     ) -> SoftmaxPass:
         """Return what weights and biases come to on the data, in float64.
 
         Errors are bounded for every class by itself where it says `by_column`, else by the largest
         size of an entry for all classes, which is cheaper; and made `wide` times as large. The
-        other classes of a row get a share of what softmax gives them.
+        other classes of a row get a share of what softmax gives them: as it is computed, or
+        `of_exact` softmax too, so that whoever computes it in another way finds the same.
         """
         require_functions()
         n, K = X.shape[0], len(self.weights)
@@ -138,20 +145,26 @@ class SoftmaxGap(WeightsByClass):
             # Scores are rounded again where the own one is taken off, and the largest.
             far = dot_error(_most_entries(block) + 8.0, reach)
             shares, *each = _tile(xp, block, own, cost, weights, biases, share)
-            per_row.append((*each, far))
+            doubt = _doubt(xp, wide * far, K) if of_exact else 0.0 * far
+            per_row.append((*each, far, doubt))
             if centre is not None:
                 block = block - centre
                 sizes = abs(block)
-            found = _sums(xp, block, sizes, own, cost, shares, sizes_of(shares))
+            wider = None
+            if of_exact:  # a sum of so many terms is taken to err by a larger share of their sizes
+                wider = (1.0 + doubt / (block.shape[0] * UNIT))[:, None]
+            found = _sums(xp, block, sizes, own, cost, shares, sizes_of(shares), wider)
             sums = [a + b for a, b in zip(sums, found, strict=True)] if sums else found
             heights.append(block.shape[0])
         whole = [on_host(xp.concatenate(parts)) for parts in zip(*per_row, strict=True)]
-        loss, entropy, others, far = whole
+        loss, entropy, others, far, doubt = whole
         losses, entropies, taken = np.empty(n), np.empty(n), np.empty(n)
         for begin in range(0, n, _ROWS_AT_A_TIME):
             part = slice(begin, begin + _ROWS_AT_A_TIME)
             losses[part] = _from_above(loss[part], far[part], K, wide)
-            entropies[part], taken[part] = _from_below(entropy[part], others[part], K)
+            entropies[part], taken[part] = _from_below(
+                entropy[part], others[part], K, doubt[part]
+            )
         # No product is added up more often than a block has rows and the data have blocks.
         pulls, *rest = _enclosed(sums, n, float(max(heights) + len(heights)), wide)
         if not (taken <= 1.0).all():
@@ -265,15 +278,29 @@ def _from_above(losses: np.ndarray, off: np.ndarray, K: int, wide: float) -> np.
     return np.where(np.isfinite(grown), grown, math.inf)
 
 
-def _from_below(entropy: np.ndarray, others: np.ndarray, K: int) -> tuple[np.ndarray, np.ndarray]:
+def _doubt(xp: Any, off: Any, K: int) -> Any:
+    """Return by what share of itself a computed softmax can be off: its scores are, by so much."""
+    share = xp.expm1(2.0 * off) + dot_error(4.0 * (K + TRUSTED_UNITS), 1.0)
+    return xp.where(share < 0.5, share, math.inf + 0.0 * off)
+
+
+def _from_below(
+    entropy: np.ndarray, others: np.ndarray, K: int, doubt: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Return entropies from below, and from above what the other classes of each row take.
 
     A computed entropy is a sum of K products with a logarithm; the own class has q = 1 - others.
+    Every q of the other classes may be off by a share of itself, its `doubt`. Then -q log q is off
+    by at most that share of -q log q + 2 q.
     """
+    off = doubt * others
     taken = Enclosure.around(others, dot_error(float(K), others)).at_least(0.0)
+    # The others of exact softmax never take more than 1.
+    far = Enclosure.around(others, off).at_least(0.0).at_most(1.0)
+    taken = Enclosure(np.minimum(taken.low, far.low), np.maximum(taken.high, far.high))
     own = _own_entropy(taken.low).at_most(_own_entropy(taken.high))  # it is concave
-    rest = Enclosure.around(entropy, dot_error(K + TRUSTED_UNITS, entropy))
-    return (rest + own).low, taken.high
+    lost = dot_error(K + TRUSTED_UNITS, entropy) + doubt * entropy + 2.0 * off
+    return (Enclosure.around(entropy, lost) + own).low, taken.high
 
 
 def _own_entropy(others: np.ndarray) -> Enclosure:
@@ -284,15 +311,25 @@ def _own_entropy(others: np.ndarray) -> Enclosure:
 
 
 def _sums(
-    xp: Any, block: Any, sizes: Any, own: Any, cost: Any, shares: Any, share_sizes: Any
+    xp: Any,
+    block: Any,
+    sizes: Any,
+    own: Any,
+    cost: Any,
+    shares: Any,
+    share_sizes: Any,
+    wider: Any,
 ) -> list[Any]:
     """Return the sums of one block as computed: pulls, excess and members, each with its size.
 
-    A product that vanished is as good as a least normal number.
+    A product that vanished is as good as a least normal number. Sizes of shares are made `wider`
+    where the shares themselves are in doubt.
     """
-    height = float(block.shape[0])
+    height, own_sizes = float(block.shape[0]), abs(shares)
+    if wider is not None:
+        share_sizes, own_sizes = share_sizes * wider, own_sizes * wider
     pulls = block.T @ shares, sizes.T @ (share_sizes + LEAST_NORMAL)
-    excess = shares.sum(axis=0), abs(shares).sum(axis=0) + height * LEAST_NORMAL
+    excess = shares.sum(axis=0), own_sizes.sum(axis=0) + height * LEAST_NORMAL
     return [*pulls, *excess, _class_sums(xp, block, own, cost, shares), sizes.T @ cost]
 
 

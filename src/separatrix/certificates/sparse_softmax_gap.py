@@ -115,7 +115,7 @@ class SparseSoftmaxGap(SoftmaxGap):
         costs, X = self.costs, Sized.of(X).X
         for by_column in (False, True):
             with np.errstate(over="ignore", invalid="ignore", under="ignore", divide="ignore"):
-                enclosed = self.one_pass(X, codes, by_column, wide, self.share)
+                enclosed = self.one_pass(X, codes, by_column, wide, self.share, of_exact=True)
                 losses = Enclosure(np.zeros(len(codes)), enclosed.losses)
                 primal = losses_of(losses, costs) + self._spent()
                 gain, sums, others = gain_of(enclosed, costs), enclosed.pulls, enclosed.others

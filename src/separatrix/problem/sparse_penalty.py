@@ -21,6 +21,20 @@ from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import FloatArray
 
 
+def share_within(l1: float, sizes: FloatArray) -> float:
+    """Return the largest share, up to 1, of a dual point whose sizes then are at most `l1`.
+
+    Sizes that overflowed leave nothing of the point.
+
+    >>> share_within(1.0, np.array([0.5, 4.0])), share_within(1.0, np.array([np.nan]))
+    (0.25, 0.0)
+    """
+    largest = float(sizes.max(initial=0.0))
+    if largest <= l1:
+        return 1.0
+    return l1 / largest if largest > l1 else 0.0
+
+
 @dataclass(frozen=True, eq=False)
 class SparseProblem(MachineProblem):
     """Rows, signs, costs and loss as in `MachineProblem`, and what |w|_1 costs; b is free.
@@ -64,8 +78,7 @@ class SparseProblem(MachineProblem):
 
     def feasible_share(self, u: FloatArray) -> float:
         """Return the largest share, up to 1, of alpha that the lasso's dual allows."""
-        largest = float(self.sizes(u).max(initial=0.0))
-        return 1.0 if largest <= self.l1 else self.l1 / largest
+        return share_within(self.l1, self.sizes(u))
 
     def excess(self, u: FloatArray) -> float:
         """Return what the dual loses where a size is above l; there must be a ridge."""

@@ -26,6 +26,7 @@ import numpy as np
 
 from separatrix.problem.signed import Known
 from separatrix.problem.softmax import SoftmaxProblem
+from separatrix.problem.sparse_penalty import share_within
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,8 +73,7 @@ class SparseSoftmaxProblem(SoftmaxProblem):
 
     def feasible_share(self, U: np.ndarray) -> float:
         """Return the largest share, up to 1, of a dual point that the lasso's dual allows."""
-        largest = float(self.sizes(U).max(initial=0.0))
-        return 1.0 if largest <= self.l1 else self.l1 / largest
+        return share_within(self.l1, self.sizes(U))
 
     def excess(self, U: np.ndarray) -> float:
         """Return what the dual loses where a size is above l; there must be a ridge."""

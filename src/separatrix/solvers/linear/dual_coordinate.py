@@ -240,7 +240,8 @@ def _iterate(state: MachineState) -> None:
     # A pass that has no row left to visit counts as one row, or the budget would have no end.
     state.passes += max(visited, 1) / len(memory.alpha)
     counts[UNCHECKED] += 1
-    estimate = numbers[SHORTFALL] / max(numbers[VALUE] + numbers[SHORTFALL], 1e-300)
+    short, value = float(numbers[SHORTFALL]), float(numbers[VALUE])  # either may have overflowed
+    estimate = short / max(value + short, 1e-300)
     if counts[UNCHECKED] >= _CHECK_EVERY or (estimate <= 2.0 * state.tol and counts[UNCHECKED] > 1):
         _check(state)
         if state.gap <= state.tol:

@@ -81,7 +81,8 @@ def without_dust(state: SparseClassState) -> np.ndarray:
     weights, memory = state.weights, state.memory
     places = memory.columns.numbers
     lengths = np.sqrt(memory.open.means(memory.spreads))
-    moved = memory.open.sizes(state.W[places]) * lengths
+    with np.errstate(over="ignore", invalid="ignore"):  # a length may have overflowed
+        moved = memory.open.sizes(state.W[places]) * lengths
     weights[:, 1 + places[moved <= _DUST * float(moved.max(initial=0.0))]] = 0.0
     return weights
 

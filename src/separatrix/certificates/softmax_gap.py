@@ -162,9 +162,7 @@ class SoftmaxGap(WeightsByClass):
         for begin in range(0, n, _ROWS_AT_A_TIME):
             part = slice(begin, begin + _ROWS_AT_A_TIME)
             losses[part] = _from_above(loss[part], far[part], K, wide)
-            entropies[part], taken[part] = _from_below(
-                entropy[part], others[part], K, doubt[part]
-            )
+            entropies[part], taken[part] = _from_below(entropy[part], others[part], K, doubt[part])
         # No product is added up more often than a block has rows and the data have blocks.
         pulls, *rest = _enclosed(sums, n, float(max(heights) + len(heights)), wide)
         if not (taken <= 1.0).all():

@@ -217,6 +217,20 @@ def test_products_that_are_far_too_small_do_not_stop_a_start_from_a_claim(monkey
     assert_bracket(given, state, TOL)
 
 
+@pytest.mark.parametrize("d", [3, 70])
+def test_a_claim_that_is_near_enough_at_first_can_be_taken_further(d):
+    rng = np.random.default_rng(3)
+    rows = SignedProblem(rng.normal(size=(90, d)), np.where(rng.random(90) < 0.5, 1.0, -1.0))
+    first, _ = solve(interior_point, MachineProblem(rows, np.full(90, 0.01), HINGE), tol=1e-9)
+    other = MachineProblem(rows, np.full(90, 0.0101), HINGE)
+    state = interior_point.start(other, tol=0.1, first=(first.w, first.alpha))
+    assert interior_point.advance(state, 5) is Status.OPTIMAL
+    assert 1e-9 < state.gap <= 0.1
+    state.tol = 1e-9
+    assert interior_point.advance(state, 50) is Status.OPTIMAL
+    assert state.gap <= 1e-9
+
+
 def test_single_precision_rows_are_summed_in_double():
     case = problem(19, kind="overlapping_gaussians")
     single = case.X.astype(np.float32)

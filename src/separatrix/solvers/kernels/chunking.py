@@ -267,8 +267,9 @@ def _stretch(state: State) -> None:
     square, total = state.machine.square(state.alpha, state.f), float(state.alpha.sum())
     factor = min(total / square, _FURTHEST) if square > 0.0 else _FURTHEST
     if factor > 1.0:
-        state.alpha *= factor
-        state.f = factor * (state.f + state.machine.signs) - state.machine.signs
+        with np.errstate(over="ignore"):  # then it is no point, and the run ends
+            state.alpha *= factor
+            state.f = factor * (state.f + state.machine.signs) - state.machine.signs
 
 
 def _add(state: State, rows: np.ndarray, steps: np.ndarray) -> None:

@@ -78,6 +78,7 @@ class Memory:
     cross_at: float = 0.0
     has_crossed: bool = False  # the claims are the optimum of a face of the box
     mean_product: float = np.inf  # of a start from a claim; infinite for one at w = 0
+    is_from_claim: bool = False  # whether a start was handed over
 
     @property
     def has_given_up(self) -> bool:
@@ -101,22 +102,30 @@ def start(
         state.memory = Memory(claims, max_passes)
         w, alpha = first if first is not None else (None, None)
         claims.begin(w, alpha)
-        if state.gap <= tol or not len(claims.used):
-            return state
-        if problem.is_hard and on_device(problem.X):
-            return state  # no steps are made there: nothing is claimed, and nothing proved
-        rows, pairs, quadratic = claims.laid_out()
-        has_bias = problem.rows.fit_intercept
-        if problem.is_hard:
-            _begin(state, hard_run(rows, pairs, quadratic, has_bias))
-        elif w is None or on_device(problem.X):
-            _begin(state, centred_run(rows, pairs, quadratic, has_bias))
-        else:
-            mu = _AHEAD * (state.primal - state.dual) / pairs.count
-            _begin(state, _run_from_claim(state, rows, pairs, quadratic, mu))
-        if not (on_device(problem.X) or problem.is_hard):
-            state.memory.cross_at = _CROSS  # elsewhere there is no crossing over
+        state.memory.is_from_claim = w is not None
+        _lay_out(state)
     return state
+
+
+def _lay_out(state: MachineState) -> None:
+    """Lay out the steps, unless none is needed for the gap aimed at, or none can be made."""
+    problem, memory = state.problem, state.memory
+    there = on_device(problem.X)
+    if memory.run is not None or state.gap <= state.tol or not len(memory.claims.used):
+        return
+    if problem.is_hard and there:
+        return  # no steps are made there: nothing is claimed, and nothing proved
+    rows, pairs, quadratic = memory.claims.laid_out()
+    has_bias = problem.rows.fit_intercept
+    if problem.is_hard:
+        _begin(state, hard_run(rows, pairs, quadratic, has_bias))
+    elif there or not memory.is_from_claim:
+        _begin(state, centred_run(rows, pairs, quadratic, has_bias))
+    else:
+        mu = _AHEAD * (state.primal - state.dual) / pairs.count
+        _begin(state, _run_from_claim(state, rows, pairs, quadratic, mu))
+    if not (there or problem.is_hard):
+        memory.cross_at = _CROSS  # elsewhere there is no crossing over
 
 
 def _begin(state: MachineState, run: Run) -> None:
@@ -173,6 +182,7 @@ def advance(state: MachineState, budget: int) -> Status | None:
     """Make at most `budget` iterations."""
     last = state.updates + budget
     with np.errstate(all="ignore"), one_thread():
+        _lay_out(state)  # where the gap aimed at is smaller now than at the start
         while True:
             status = _verdict(state)
             if status is not None or state.updates >= last:

@@ -170,7 +170,7 @@ class LinearModel:
     def _raw_scores(self, X: Any) -> np.ndarray:
         """Return ``w.x + b``, a column for each row of weights."""
         X = self._new_rows(X)
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):
             return np.asarray(X @ self.coef_.T) + self.intercept_
 
     def decision_function(self, X: Any) -> np.ndarray:

@@ -57,12 +57,15 @@ class ExactWeights:
 def predicted_errors(problem: SignedProblem, masses: np.ndarray, w: np.ndarray) -> int:
     """Return the errors of weights as they are predicted, in floating point.
 
-    Rows are looked at all at once and one by one, since sums may be rounded differently.
+    Rows are looked at all at once, stored by rows and by columns, and one by one, since sums may be
+    rounded differently.
     """
     X, positive = problem.X, problem.signs > 0.0
     with np.errstate(over="ignore", invalid="ignore"):
         wrong = (X @ w[1:] + w[0] > 0.0) != positive
         if not hasattr(X, "tocsr"):
+            other = np.ascontiguousarray(X) if X.flags.f_contiguous else np.asfortranarray(X)
+            wrong |= (other @ w[1:] + w[0] > 0.0) != positive
             ordered = np.full(len(X), 0.0)
             for j in range(X.shape[1]):
                 ordered += X[:, j] * w[1 + j]

@@ -41,10 +41,11 @@ def warn_of_scale(estimator: Any, X: Any, remedy: str = "", stacklevel: int = 3)
     ranges = ranges[np.isfinite(ranges) & (ranges > 0.0)]
     if ranges.size < 2 or ranges.max() <= FAR_APART * ranges.min():
         return
+    apart = float(ranges.max()) / float(ranges.min())  # as Python's numbers it may overflow
     name = type(estimator).__name__
     pipeline = f"make_pipeline(StandardScaler(), {name}(...)) in Python"
     warnings.warn(
-        f"{name}: columns differ in size by a factor of {ranges.max() / ranges.min():.3g}, and the "
+        f"{name}: columns differ in size by a factor of {apart:.3g}, and the "
         "answer depends on their units: the largest decide. Standardise them: "
         f"{remedy or pipeline}, --scale standard on the command line.",
         ScaleWarning,

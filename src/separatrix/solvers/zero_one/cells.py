@@ -80,7 +80,8 @@ def _plane_sides(
     side: float,
 ) -> np.ndarray:
     away = points - points[first]
-    axis = away[second] / np.linalg.norm(away[second])
+    with np.errstate(divide="ignore", invalid="ignore"):  # points nearer than squares can tell
+        axis = away[second] / np.linalg.norm(away[second])
     one, two = _frame(axis)
     flat = np.column_stack([away @ one, away @ two])
     on_axis = np.hypot(flat[:, 0], flat[:, 1]) <= _ON_AXIS * np.linalg.norm(away, axis=1)

@@ -15,6 +15,7 @@ import numpy as np
 from separatrix.certificates.multiclass_gap import MulticlassGap
 from separatrix.certificates.softmax_gap import SoftmaxGap
 from separatrix.core.class_verdict import ClassVerdict, class_verdict_of
+from separatrix.core.for_errors import ClassEstimate
 from separatrix.core.keeping import (
     iterations,
     keep_direct,
@@ -166,12 +167,15 @@ class Multinomial(_AllClasses):
         return status
 
     def prove(self, is_last: bool) -> float:
-        """Prove the gap of the weights."""
+        """Prove the gap of the weights; where only errors count, take it as it is computed."""
         weights = self.state.weights
         if self.turned is not None:
             weights = np.column_stack([weights[:, 0], weights[:, 1:] @ self.turned.T])
-        ridge = self.problem.ridge
-        self.proof = self._proved(SoftmaxGap, weights=self._centred(weights), ridge=ridge)
+        weights, ridge = self._centred(weights), self.problem.ridge
+        if self.effort.for_errors and self.state.gap <= self.effort.tol:
+            self.proof: Any = ClassEstimate(max(0.0, float(self.state.gap)), weights)
+        else:
+            self.proof = self._proved(SoftmaxGap, weights=weights, ridge=ridge)
         return float(self.proof.gap)
 
     def _centred(self, weights: np.ndarray) -> np.ndarray:

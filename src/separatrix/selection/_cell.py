@@ -18,12 +18,14 @@ import numpy as np
 
 from separatrix.core.all_classes import softmax_method_of
 from separatrix.core.checks import class_factors, costs_of
+from separatrix.core.for_errors import solved_for_errors
 from separatrix.core.keeping import two_as_one
 from separatrix.core.largest_cost import largest_cost_of_zero, largest_cost_of_zero_classes
 from separatrix.core.proving import (
     About,
     Effort,
     Fitted,
+    Hyperplane,
     first_tolerance,
     solve_and_prove,
 )
@@ -121,7 +123,10 @@ class Setting:
         for number, (problem, start) in enumerate(zip(problems, starts, strict=True)):
             about = About.known("", self.classes, number if len(problems) > 1 else 1)
             method = method_of(problem)
-            machines.append(solve_and_prove(method, problem, effort, about, start, self.go_on))
+            if effort.for_errors and method is Hyperplane:
+                machines.append(solved_for_errors(problem, effort, about, start, self.go_on))
+            else:
+                machines.append(solve_and_prove(method, problem, effort, about, start, self.go_on))
         alphas = np.array([machine.proof.multipliers for machine in machines])
         arrays = {"weights": np.array([one.weights for one in machines]), "multipliers": alphas}
         scores = np.array([machine.signs * machine.proof.margins for machine in machines])

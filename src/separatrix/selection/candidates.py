@@ -492,7 +492,9 @@ class _FoldRows:
         return X
 
     def posed(self, X: Any) -> Setting:
-        """Return the problems of a fold."""
+        """Return the problems of a fold; few entries are laid out densely."""
+        if sparse.issparse(X) and X.shape[0] * X.shape[1] <= _AT_ONCE:
+            X = as_matrix(X.toarray())
         if self.softmax:
             return SoftmaxSetting(**self.common, X=X)
         return Setting(

@@ -41,8 +41,8 @@ class PathTable:
     Columns: `C`; `validation_error`, the mean over folds of the share of rows misclassified;
     `validation_spread`, its standard deviation over folds; `standard_error`, that over the root of
     their number; `training_error`, `n_support` and `margin`, means over folds; `gap`, the largest
-    relative duality gap of any fold, proved; `seconds`, of a processor, all folds together;
-    `n_folds`. Of sparse weights `n_nonzero`, the mean over folds.
+    relative duality gap of any fold, proved (in a study, as the solver computed it); `seconds`, of
+    a processor, all folds together; `n_folds`. Of sparse weights `n_nonzero`, the mean over folds.
     With a scorer also `validation_score` and `score_spread`. Of a study by a measure
     errors are those at the threshold that it takes, and `score_error` is its standard error.
 

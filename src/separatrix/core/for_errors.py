@@ -1,0 +1,76 @@
+"""Models whose errors alone count, as those of folds: solved as any other, and not proved.
+
+Nothing of such a model is handed on, so nothing rests on its proof, which would take a third of the
+time. What its solver computes says how near the optimum it is; where that is not near enough, it
+is solved and proved as any other.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from separatrix.core.proving import (
+    About,
+    Effort,
+    Fitted,
+    Hyperplane,
+    Report,
+    first_tolerance,
+    solve_and_prove,
+)
+from separatrix.core.two_solvers import TwoSolvers
+from separatrix.problem.device_rows import on_device
+from separatrix.problem.machine import MachineProblem
+from separatrix.solvers.linear import newton_at_once
+from separatrix.solvers.linear.choose import plan
+from separatrix.solvers.running.drive import Status
+
+__all__ = ["ClassEstimate", "Estimate", "solved_for_errors"]
+
+
+class Estimate(NamedTuple):
+    """Where a proof would stand: the gap as the solver computes it, and where that was."""
+
+    gap: float
+    multipliers: np.ndarray
+    margins: np.ndarray
+
+
+class ClassEstimate(NamedTuple):
+    """The same of a model of all classes."""
+
+    gap: float
+    weights: np.ndarray
+
+
+def solved_for_errors(
+    problem: MachineProblem, effort: Effort, about: About, first: Any, report: Report | None
+) -> Fitted:
+    """Solve a model of two classes to the tolerance, by what its solver computes."""
+    aim = first_tolerance(problem, effort)
+    begin = None if first is None else first[0]
+    found = newton_at_once.solved(problem, aim, begin) if effort.solver == "auto" else None
+    if found is not None:
+        point = Estimate(found.gap, found.alpha, found.margins)
+        return _fitted(problem, point, found.w, found.updates, 3.0 * found.updates, "newton")
+    if on_device(problem.X) or problem.is_hard or effort.solver != "auto":
+        return solve_and_prove(Hyperplane, problem, effort, about, first, report)
+    solvers = TwoSolvers(problem, effort, plan(problem), aim, first)
+    solvers.go_on(aim, report)
+    run, state = solvers.run, solvers.run.state
+    w = run.as_given(state.w)
+    if not (state.gap <= effort.tol and np.isfinite(w).all()):
+        return solve_and_prove(Hyperplane, problem, effort, about, first, report)
+    point = Estimate(max(0.0, float(state.gap)), state.alpha, problem.rows.margins(w))
+    updates, passes = (sum(getattr(each.state, what) for each in solvers.runs)
+                       for what in ("updates", "passes"))  # fmt: skip
+    return _fitted(problem, point, w, updates, passes, run.solver)
+
+
+def _fitted(
+    problem: MachineProblem, point: Estimate, w: np.ndarray, updates: int, passes: float, by: str
+) -> Fitted:
+    bias = float(w[0])
+    return Fitted(point, Status.OPTIMAL, updates, passes, by, w, problem.signs, (bias, bias))

@@ -18,7 +18,7 @@ from separatrix.problem.losses import HINGE
 from separatrix.problem.machine import MachineProblem
 from separatrix.solvers.linear.row_terms import best_step, derivatives, gain_of
 
-__all__ = ["Minimum", "solved"]
+__all__ = ["Optimum", "solved"]
 
 _MOST_PRODUCTS = 600_000  # of one matrix: from here on a library of linear algebra is faster
 _MOST_UPDATES = 50
@@ -26,7 +26,7 @@ _SINGULAR = 1e-13
 _DIGITS = 1e-9  # of the slope along a step, where its best length is looked for
 
 
-class Minimum(NamedTuple):
+class Optimum(NamedTuple):
     """What was found: the gap is as computed, and no proof."""
 
     w: np.ndarray  # [b, w]
@@ -36,7 +36,7 @@ class Minimum(NamedTuple):
     updates: int
 
 
-def solved(problem: MachineProblem, tol: float, first: Any = None) -> Minimum | None:
+def solved(problem: MachineProblem, tol: float, first: Any = None) -> Optimum | None:
     """Return the model solved to a gap, started from weights where they are given; None: it is not.
 
     >>> from separatrix.problem.losses import SQUARED_HINGE
@@ -60,7 +60,7 @@ def solved(problem: MachineProblem, tol: float, first: Any = None) -> Minimum | 
     gap, updates = _minimise(
         X, problem.signs, problem.costs, problem.loss, penalty, tol, w, alpha, margins
     )
-    return Minimum(w, alpha, margins, gap, updates) if gap <= tol else None
+    return Optimum(w, alpha, margins, gap, updates) if gap <= tol else None
 
 
 @compiled

@@ -27,15 +27,14 @@ from typing import Any
 
 import numpy as np
 
-from separatrix._sparse import sparse
-from separatrix.core.proving import Effort
 from separatrix.data.encodings.column_features import GAMMAS
-from separatrix.data.raw_rows import Learned, RawRows
+from separatrix.data.raw_rows import RawRows
 from separatrix.data.table import AS_READ
 from separatrix.problem.penalties import LASSO, penalty_words
 from separatrix.problem.signed import as_matrix
-from separatrix.selection._cell import Arrays, Facts, Setting, SoftmaxSetting, signed_problems
+from separatrix.selection._cell import Arrays, Facts
 from separatrix.selection.choice import chosen_of, is_near, middle_of_best, standard_error
+from separatrix.selection.fold_rows import AT_ONCE, FoldRows, FoldSetting, mean_square
 from separatrix.selection.folds import Fold, Folding, folds_of
 from separatrix.selection.kernel_candidate import KERNEL, KernelCompared, compare_kernel
 from separatrix.selection.path import FoundPath, Store, cross_validate
@@ -45,13 +44,12 @@ from separatrix.selection.refinement import least_within_one_error
 from separatrix.selection.scores import Measure
 from separatrix.selection.sparse_candidate import features_of_sparse, values_of_sparse
 
-__all__ = ["Candidate", "Compared", "Search", "mean_square"]
+__all__ = ["Candidate", "Compared", "Search"]
 
 SPLINES = "splines"  # of which C is refined only where they are near the best
 LOSSES = ("squared_hinge", "hinge", "logistic")
 _SAMPLE, _LEAST_SAMPLE = 20_000, 2_000  # rows that compare features
 _WORK = 4e9  # products of one matrix of normal equations, of all models: above, fewer rows compare
-_TOL = 1e-3  # of the machines of the folds: their errors alone count
 _TEXT_GRID = (0.1, 1.0, 10.0, 100.0)
 _GRID = (0.01, 0.1, 1.0, 10.0, 100.0)
 _SPLINE_GRID = (0.1, 1.0, 10.0)  # the best was 1 on most generated tables
@@ -61,8 +59,6 @@ _AROUND = (0.1, 1.0, 10.0)
 _FEW = 1_000  # below so many rows folds are cut more than once
 _CUTS = 3
 _APART = 1_000_003  # between the seeds of two cuts
-_AT_ONCE = 1 << 15  # entries: so few, and threads wait for each other more than they work
-_KEPT_ENTRIES = 10_000_000  # of the rows of all folds: above, features are learned again
 _HINGE_ENTRIES = 5_000_000  # of the training rows of all models: above, only one loss is tried
 _SPARSE_ENTRIES = 20_000_000  # the same, of the lasso where columns outnumber rows
 _SPLINE_ENTRIES = 1_000_000  # the same, of the lasso of splines, for two classes
@@ -165,33 +161,6 @@ class Compared:
         return round(float(self.found.table["n_nonzero"][self.chosen]))
 
 
-@dataclass(frozen=True, eq=False)
-class FoldSetting(Setting):
-    """Cells whose rows differ from fold to fold, since each fold learned its own features."""
-
-    of_fold: Callable[[int], Setting] | None = None
-
-    def solve(self, C: float, fold: int, first: Arrays | None) -> tuple[Facts, Arrays]:
-        """Solve and prove the models of one C on one fold; keep the scores of its rows."""
-        assert self.of_fold is not None, "a setting of each fold is given"
-        setting = self.of_fold(fold)
-        facts, arrays = setting.solve(C, fold, first)
-        if "scores" in arrays:
-            return facts, arrays
-        X = setting.matrix
-        W, held = arrays["weights"], np.flatnonzero(self.folds[fold].validation > 0.0)
-        return facts, arrays | {"scores": np.asarray(X[held] @ W[:, 1:].T + W[:, 0])}
-
-    @property
-    def probabilities(self) -> str:
-        """How scores become probabilities."""
-        return "softmax" if is_softmax(self.loss, len(self.classes)) else self.loss
-
-    def averaged(self, cells: list[Arrays]) -> Arrays:
-        """Return no start: the weights of the folds belong to other features."""
-        return {}
-
-
 class _Kept:
     """Finished cells of one candidate on so many rows, in a store that holds those of all."""
 
@@ -251,7 +220,7 @@ class Search:
         self.store: Store = InMemory() if store is None else store
         self.compared: list[Compared] = []
         self.kernel: KernelCompared | None = None
-        self._learned: dict[tuple[str, int, int], dict[int, Any]] = {}
+        self.learned: dict[tuple[str, int, int], dict[int, Any]] = {}
 
     def best(self, features: Sequence[str], losses: Sequence[str] = LOSSES) -> Compared:
         """Compare features, then losses, and return the best of all."""
@@ -333,7 +302,7 @@ class Search:
         """Walk the path of one candidate; far behind the losses of a `rival`, it is not refined."""
         begun = time.perf_counter()
         folds = self._folds(rows)
-        learned = _FoldRows(self, candidate, rows, folds)
+        learned = FoldRows(self, candidate, rows, folds)
         grid, beyond = self._grid(candidate.features, learned.square)
         if candidate.l1_ratio and not self._given:
             grid, beyond = values_of_sparse(learned.setting(0), self.Cs), ()
@@ -360,14 +329,14 @@ class Search:
         rows: np.ndarray,
         cut: int,
         Cs: np.ndarray,
-        learned: _FoldRows | None = None,
+        learned: FoldRows | None = None,
         **how: Any,
     ) -> FoundPath:
         """Walk a path on the folds of one cut."""
         if learned is None:
-            learned = _FoldRows(self, candidate, rows, self._folds(rows, cut), cut)
+            learned = FoldRows(self, candidate, rows, self._folds(rows, cut), cut)
         say, name = self.progress, f"{candidate}, cut {cut + 1}" if cut else str(candidate)
-        workers = self.workers if len(rows) * learned.n_features > _AT_ONCE else 0
+        workers = self.workers if len(rows) * learned.n_features > AT_ONCE else 0
         return cross_validate(
             FoldSetting(**learned.common, of_fold=learned.setting), Cs, workers=workers,
             from_least=bool(candidate.l1_ratio), stop_early=not cut,
@@ -452,67 +421,6 @@ class Search:
         return d > _MANY_COLUMNS * n and d * n * models <= most
 
 
-class _FoldRows:
-    """The rows of each fold in the features that its training rows taught."""
-
-    def __init__(
-        self, search: Search, candidate: Candidate, rows: np.ndarray, folds: Any, cut: int = 0
-    ) -> None:
-        self.search, self.features, self.rows, self.folds = search, candidate.features, rows, folds
-        self.cut = cut
-        self.codes, self.n_classes = search.codes[rows], len(search.classes)
-        self.softmax = is_softmax(candidate.loss, self.n_classes)
-        self.common: dict[str, Any] = {
-            "rows": (),
-            "codes": self.codes,
-            "classes": search.classes,
-            "weights": np.ones(len(rows)),
-            "folds": folds,
-            "loss": candidate.loss,
-            "l1_ratio": candidate.l1_ratio,
-            "effort": Effort(_TOL, deadline=search.deadline, seed=search.seed, for_errors=True),
-            "class_weight": search.class_weight,
-            "measure": search.measure,
-        }
-        self.known: dict[int, Setting] = {}
-        X = self.matrix(0)
-        self.n_features, self.square = X.shape[1], mean_square(X, folds[0])
-        self.known[0] = self.posed(X)
-
-    def matrix(self, fold: int) -> Any:
-        """Return all rows in the features of a fold; those of another loss are taken over."""
-        kept = self.search._learned.setdefault((self.features, len(self.rows), self.cut), {})
-        if fold in kept:
-            return kept[fold]
-        train = self.rows[self.folds[fold].train > 0.0]
-        learned: Learned = self.search.raw.learn(self.features, train, self.search.codes)
-        X = as_matrix(learned.X[self.rows])
-        if getattr(X, "nnz", X.size) * len(self.folds) <= _KEPT_ENTRIES:
-            kept[fold] = X
-        return X
-
-    def posed(self, X: Any) -> Setting:
-        """Return the problems of a fold; few entries are laid out densely."""
-        if sparse.issparse(X) and X.shape[0] * X.shape[1] <= _AT_ONCE:
-            X = as_matrix(X.toarray())
-        if self.softmax:
-            return SoftmaxSetting(**self.common, X=X)
-        return Setting(
-            **self.common | {"rows": signed_problems(X, self.codes, self.n_classes, True)}
-        )
-
-    def setting(self, fold: int) -> Setting:
-        """Return the problems of a fold, made when first needed."""
-        if fold not in self.known:
-            self.known[fold] = self.posed(self.matrix(fold))
-        return self.known[fold]
-
-
-def is_softmax(loss: str, n_classes: int) -> bool:
-    """Whether all classes are fitted at once; by any other loss each is against the rest."""
-    return loss == "logistic" and n_classes > 2
-
-
 def _least(compared: Sequence[Compared]) -> np.ndarray:
     """Return the losses of the best candidate so far, fold by fold."""
     return min((each.losses for each in compared), key=np.mean)
@@ -530,14 +438,3 @@ def _held_out(store: Store, C: float, folds: Sequence[Fold]) -> np.ndarray:
         scores[fold.validation > 0.0] = found
     assert scores is not None, "there is a fold"
     return scores
-
-
-def mean_square(X: Any, fold: Fold) -> float:
-    """Return the mean squared distance of the training rows from their mean; sparse, from 0."""
-    some = X[np.flatnonzero(fold.train > 0.0)]
-    if sparse.issparse(some):
-        total = float((some.data.astype(np.float64) ** 2).sum())
-    else:
-        away = some - some.mean(axis=0, dtype=np.float64)
-        total = float(np.einsum("ij,ij->", away, away))
-    return total / some.shape[0] or 1.0

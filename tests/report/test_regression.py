@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 import separatrix as sx
-from separatrix.report.conclusions import headings
 from separatrix.report.facts import Coefficient, Facts, Regression
+from separatrix.report.headings import headings
 from separatrix.report.page import render_report
 from separatrix.report.regression import regression_facts
 

@@ -9,8 +9,8 @@ from sklearn.metrics import roc_auc_score
 import separatrix as sx
 from separatrix.data.embedded import iris
 from separatrix.report import verdict as bounded
-from separatrix.report.conclusions import headings
 from separatrix.report.facts import Facts
+from separatrix.report.headings import headings
 from separatrix.report.journal import Busy, Journal, alone_in
 from separatrix.report.study import OUTPUTS, Settings, Study, study
 
@@ -228,6 +228,12 @@ def test_texts_are_quoted_and_folders_are_not_told(tmp_path, monkeypatch):
     assert "<script" not in page
     assert page.rstrip().endswith("</html>")
     assert str(tmp_path) not in page + (tmp_path / "out" / "study.json").read_text()
+
+
+def test_where_coefficients_run_is_told_of_two_classes_alone():
+    X, y = np.array([[0.0], [1.0], [3.0], [4.0]]), np.array([0, 0, 1, 1])
+    assert bounded.verdict_within(X, y, 60.0).infinite.tolist() == [-np.inf, np.inf]
+    assert bounded.verdict_within(X, y, 60.0, problems=3).infinite is None
 
 
 @pytest.mark.long

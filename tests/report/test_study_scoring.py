@@ -10,8 +10,8 @@ from fuzz.model_files import joined, parts
 
 import separatrix as sx
 from separatrix.data.embedded import iris
-from separatrix.report.conclusions import headings
 from separatrix.report.facts import Facts
+from separatrix.report.headings import headings
 from separatrix.report.page import render_report
 from separatrix.report.scoring import imbalance_facts
 from separatrix.report.study import Settings, Study, study

@@ -22,16 +22,9 @@ from separatrix._write_aside import write_whole
 from separatrix.plots._drawing import CLASS_COLOURS
 from separatrix.plots.player.page import placed_script, theme
 from separatrix.report import words
-from separatrix.report.conclusions import (
-    FEATURES,
-    answer,
-    choice,
-    headings,
-    key_figures,
-    nearly_all_support,
-    strength,
-)
+from separatrix.report.conclusions import FEATURES, answer, choice, key_figures
 from separatrix.report.facts import Candidate, Facts, Feature, Features
+from separatrix.report.headings import headings, nearly_all_support, strength
 from separatrix.report.kept_templates import KeptTemplates
 from separatrix.report.pictures import draw_pictures
 from separatrix.report.replay import (

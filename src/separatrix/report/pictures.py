@@ -17,8 +17,8 @@ from separatrix.plots.panels import (
     draw_precision_recall,
     draw_roc,
 )
-from separatrix.report.conclusions import nearly_all_support
 from separatrix.report.facts import Facts, Path
+from separatrix.report.headings import nearly_all_support
 from separatrix.report.words import clean, cut, number, opened, percent, plural, whole
 
 __all__ = ["Picture", "draw_pictures"]

@@ -10,6 +10,7 @@ from tests.naive import sparse_softmax as naive
 from tests.sparse_class_problems import drawn, model_of
 from tests.sparse_problems import by_checker
 
+import separatrix as sx
 from separatrix._compiled import is_interpreted
 from separatrix.certificates.reading import from_json
 from separatrix.certificates.sparse_softmax_gap import SparseSoftmaxGap
@@ -207,6 +208,16 @@ def test_columns_far_from_zero_are_proved_to_both_checks(ratio):
         proof = model_of(case, tol=1e-6, max_passes=200).certificate_
         assert proof.check(X + 1e7, codes), seed
         assert by_checker(proof, X + 1e7, codes), seed
+
+
+def test_a_far_row_that_does_not_count_spoils_no_proof():
+    rng = np.random.default_rng(0)
+    X, weights = rng.normal(size=(60, 3)), np.ones(60)
+    y = np.argmax(X + rng.normal(size=(60, 3)), axis=1)
+    X[0], weights[0] = (1e14, 0.0, 0.0), 0.0
+    model = sx.LogisticRegression(l1_ratio=1.0, multi_class="multinomial")
+    assert model.fit(sp.csr_array(X), y, weights).status_ == "optimal"
+    assert by_checker(model.certificate_, X, y)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

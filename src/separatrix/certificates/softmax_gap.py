@@ -145,7 +145,7 @@ class SoftmaxGap(WeightsByClass):
             # Scores are rounded again where the own one is taken off, and the largest.
             far = dot_error(_most_entries(block) + 8.0, reach)
             shares, *each = _tile(xp, block, own, cost, weights, biases, share)
-            doubt = _doubt(xp, wide * far, K) if of_exact else 0.0 * far
+            doubt = _doubt(xp, far, cost, K) if of_exact else xp.zeros_like(far)
             per_row.append((*each, far, doubt))
             if centre is not None:
                 block = block - centre
@@ -162,7 +162,9 @@ class SoftmaxGap(WeightsByClass):
         for begin in range(0, n, _ROWS_AT_A_TIME):
             part = slice(begin, begin + _ROWS_AT_A_TIME)
             losses[part] = _from_above(loss[part], far[part], K, wide)
-            entropies[part], taken[part] = _from_below(entropy[part], others[part], K, doubt[part])
+            entropies[part], taken[part] = _from_below(
+                entropy[part], others[part], K, wide * doubt[part]
+            )
         # No product is added up more often than a block has rows and the data have blocks.
         pulls, *rest = _enclosed(sums, n, float(max(heights) + len(heights)), wide)
         if not (taken <= 1.0).all():
@@ -276,10 +278,14 @@ def _from_above(losses: np.ndarray, off: np.ndarray, K: int, wide: float) -> np.
     return np.where(np.isfinite(grown), grown, math.inf)
 
 
-def _doubt(xp: Any, off: Any, K: int) -> Any:
-    """Return by what share of itself a computed softmax can be off: its scores are, by so much."""
+def _doubt(xp: Any, off: Any, cost: Any, K: int) -> Any:
+    """Return by what share of itself a computed softmax can be off: its scores are, by so much.
+
+    It is infinite where nothing is known, and 0 for rows that do not count.
+    """
     share = xp.expm1(2.0 * off) + dot_error(4.0 * (K + TRUSTED_UNITS), 1.0)
-    return xp.where(share < 0.5, share, math.inf + 0.0 * off)
+    share = xp.where(share < 0.5, share, xp.full_like(share, math.inf))
+    return xp.where(cost > 0.0, share, xp.zeros_like(share))
 
 
 def _from_below(
@@ -325,7 +331,8 @@ def _sums(
     """
     height, own_sizes = float(block.shape[0]), abs(shares)
     if wider is not None:
-        share_sizes, own_sizes = share_sizes * wider, own_sizes * wider
+        lost = (cost * LEAST_NORMAL)[:, None]  # of a probability that vanished
+        share_sizes, own_sizes = share_sizes * wider + lost, own_sizes * wider + lost
     pulls = block.T @ shares, sizes.T @ (share_sizes + LEAST_NORMAL)
     excess = shares.sum(axis=0), own_sizes.sum(axis=0) + height * LEAST_NORMAL
     return [*pulls, *excess, _class_sums(xp, block, own, cost, shares), sizes.T @ cost]

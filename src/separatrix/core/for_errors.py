@@ -1,8 +1,8 @@
-"""Models whose errors alone count, as those of folds: solved as any other, and not proved.
+"""Models whose errors alone count, as those of folds: solved as any other, but not proved.
 
 Nothing of such a model is handed on, so nothing rests on its proof, which would take a third of the
-time. What its solver computes says how near the optimum it is; where that is not near enough, it
-is solved and proved as any other.
+time. The solver computes how near the optimum it is. Where that is not near enough, the model is
+solved and proved as any other.
 """
 
 from __future__ import annotations
@@ -49,9 +49,11 @@ def solved_for_errors(
     problem: MachineProblem, effort: Effort, about: About, first: Any, report: Report | None
 ) -> Fitted:
     """Solve a model of two classes to the tolerance, by what its solver computes."""
-    aim = first_tolerance(problem, effort)
-    begin = None if first is None else first[0]
-    found = newton_at_once.solved(problem, aim, begin) if effort.solver == "auto" else None
+    if report is not None:
+        report(None)  # it ends a run that nobody waits for
+    aim, found = first_tolerance(problem, effort), None
+    if effort.solver == "auto" and effort.seconds > 0.0 and np.isinf(effort.max_passes):
+        found = newton_at_once.solved(problem, aim, None if first is None else first[0])
     if found is not None:
         point = Estimate(found.gap, found.alpha, found.margins)
         return _fitted(problem, point, found.w, found.updates, 3.0 * found.updates, "newton")
@@ -59,14 +61,14 @@ def solved_for_errors(
         return solve_and_prove(Hyperplane, problem, effort, about, first, report)
     solvers = TwoSolvers(problem, effort, plan(problem), aim, first)
     solvers.go_on(aim, report)
-    run, state = solvers.run, solvers.run.state
-    w = run.as_given(state.w)
-    if not (state.gap <= effort.tol and np.isfinite(w).all()):
+    run, runs = solvers.run, solvers.runs
+    if not run.state.gap <= effort.tol:
         return solve_and_prove(Hyperplane, problem, effort, about, first, report)
-    point = Estimate(max(0.0, float(state.gap)), state.alpha, problem.rows.margins(w))
-    updates, passes = (sum(getattr(each.state, what) for each in solvers.runs)
-                       for what in ("updates", "passes"))  # fmt: skip
-    return _fitted(problem, point, w, updates, passes, run.solver)
+    claims = run.claims()
+    point = Estimate(max(0.0, float(run.state.gap)), claims.alpha, problem.rows.margins(claims.w))
+    updates = sum(each.state.updates for each in runs)
+    passes = sum(each.state.passes for each in runs)
+    return _fitted(problem, point, claims.w, updates, passes, run.solver)
 
 
 def _fitted(

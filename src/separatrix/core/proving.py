@@ -59,7 +59,7 @@ class Effort:
     workers: int = 1
     cache_bytes: int = 0  # for values of a kernel
     pool: ThreadPoolExecutor | None = None
-    for_errors: bool = False  # only predictions count: small problems need not all digits
+    for_errors: bool = False  # only predictions count: a gap as computed will do
 
     @property
     def seconds(self) -> float:

@@ -40,8 +40,8 @@ def verdict_within(X: Any, y: Any, seconds: float, problems: int = 1) -> Verdict
         text = _judged_apart(X, y, seconds)
         verdict = _of_sample(X, y) if text is None else Verdict.from_json(text)
     if problems > 1 or (X.shape[1] > 1 and entries > _QUICK_ENTRIES):
-        # Where coefficients run is a longer work than the verdict itself, and is left out here: for
-        # many entries, and for classes each against all others, of which no regression is shown.
+        # Where coefficients run takes longer than the verdict itself. It is left out for many
+        # entries, and for several classes, of which the report shows no regression.
         verdict.infinite = None
     return verdict
 

@@ -1,9 +1,10 @@
-"""One cell of the path: the machine of one C on one fold, solved, proved, and judged.
+"""One cell of the path: the model of one C on one fold, solved, judged, and mostly proved.
 
     min over w, b   1/2 |w|^2 + C sum over rows i of the fold  s_i loss(y_i (w.x_i + b))
 
-Rows that only judge get the cost 0 and stay where they are, on a device too. Where each machine is
-of two classes, the proof's pass computes the scores of all rows: counting errors costs nothing.
+Rows that only judge get the cost 0 and stay where they are, on a device too. Where each model is
+of two classes, the proof's pass computes the scores of all rows: counting errors costs nothing. In
+a study only errors count, and nothing is proved (`core/for_errors.py`).
 """
 
 from __future__ import annotations
@@ -108,7 +109,7 @@ class Setting:
             raise Cancelled
 
     def solve(self, C: float, fold: int, first: Arrays | None) -> tuple[Facts, Arrays]:
-        """Solve and prove the machines of one C on one fold, from where another C ended."""
+        """Solve the models of one C on one fold, from where another C ended, and judge them."""
         begun = time.thread_time()
         weights = self.fold_weights(fold)
         costs, effort = costs_of(C, weights), self.effort
@@ -246,7 +247,7 @@ class SoftmaxSetting(Setting):
         return problem
 
     def solve(self, C: float, fold: int, first: Arrays | None) -> tuple[Facts, Arrays]:
-        """Solve and prove the machine of one C on one fold, from where another C ended."""
+        """Solve the model of one C on one fold, from where another C ended, and judge it."""
         begun = time.thread_time()
         weights = self.fold_weights(fold)
         start = None if first is None else first["weights"]

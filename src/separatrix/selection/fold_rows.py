@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["AT_ONCE", "FoldRows", "FoldSetting", "is_softmax", "mean_square"]
 
-AT_ONCE = 1 << 15  # entries: so few, and threads wait for each other more than they work
+# So few entries are laid out densely, without threads, which would wait more than they work.
+AT_ONCE = 1 << 15
 _TOL = 1e-3  # of the models of the folds: their errors alone count
 _KEPT_ENTRIES = 10_000_000  # of the rows of all folds: above, features are learned again
 
@@ -32,7 +33,7 @@ class FoldSetting(Setting):
     of_fold: Callable[[int], Setting] | None = None
 
     def solve(self, C: float, fold: int, first: Arrays | None) -> tuple[Facts, Arrays]:
-        """Solve and prove the models of one C on one fold; keep the scores of its rows."""
+        """Solve the models of one C on one fold; keep the scores of its rows."""
         assert self.of_fold is not None, "a setting of each fold is given"
         setting = self.of_fold(fold)
         facts, arrays = setting.solve(C, fold, first)

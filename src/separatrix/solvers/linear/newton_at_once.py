@@ -37,7 +37,7 @@ class Optimum(NamedTuple):
 
 
 def solved(problem: MachineProblem, tol: float, first: Any = None) -> Optimum | None:
-    """Return the model solved to a gap, started from weights where they are given; None: it is not.
+    """Return the model solved to a gap, from weights where they are given; None where it fails.
 
     >>> from separatrix.problem.losses import SQUARED_HINGE
     >>> from separatrix.problem.signed import SignedProblem
@@ -50,17 +50,20 @@ def solved(problem: MachineProblem, tol: float, first: Any = None) -> Optimum | 
     suits = isinstance(X, np.ndarray) and X.dtype == np.float64 and X.flags.c_contiguous
     if not suits or problem.loss == HINGE or problem.is_hard or problem.ridge != 1.0:
         return None
+    if not np.isfinite(problem.bias_penalty):
+        return None
     n, d = X.shape
     if n * (d + 1) ** 2 > _MOST_PRODUCTS:
         return None
     w, alpha, margins = np.zeros(d + 1), np.empty(n), np.empty(n)
-    if first is not None:
+    if first is not None and np.shape(first) == w.shape:
         w[:] = first
     penalty = problem.bias_penalty if problem.rows.fit_intercept else -1.0
     gap, updates = _minimise(
         X, problem.signs, problem.costs, problem.loss, penalty, tol, w, alpha, margins
     )
-    return Optimum(w, alpha, margins, gap, updates) if gap <= tol else None
+    is_solved = gap <= tol and bool(np.isfinite(w).all())
+    return Optimum(w, alpha, margins, gap, updates) if is_solved else None
 
 
 @compiled
@@ -84,9 +87,11 @@ def _minimise(X, signs, costs, loss, penalty, tol, w, alpha, margins):  # type: 
         primal, dual = _objectives(
             X, costs, loss, penalty, w, shares, lost, plus, minus, gradient, alpha
         )
-        gap = (primal - dual) / primal if primal > 0.0 else 0.0
-        if not gap > tol:
-            return gap, update
+        gap = 0.0 if primal == 0.0 else (primal - dual) / primal
+        if not -np.inf < gap < np.inf:
+            return np.inf, update
+        if gap <= tol:
+            return max(gap, 0.0), update
         since = 0 if gap < 0.5 * best else since + 1
         best = min(best, gap)
         if since > 8 or not _direction(X, curvatures, penalty, begin, gradient, matrix):

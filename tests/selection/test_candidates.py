@@ -1,5 +1,7 @@
 """Candidates compared on folds: nothing leaks, and the choice is the one described."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
@@ -104,6 +106,27 @@ def test_with_few_rows_candidates_near_the_best_are_judged_on_three_cuts():
     assert "of 3 cuts into folds" in best.path.reason
     missed = (best.scores[:, 0] > 0) != y
     assert missed.mean() == pytest.approx(best.first_errors.mean(), abs=1e-12)
+
+
+def test_whoever_is_ahead_by_one_cut_alone_is_judged_on_all(monkeypatch):
+    X, y = noisy()
+    search = search_of(table_of(X, y), y)
+    first = {"best": 0.10, "near": 0.11, "ahead later": 0.14, "far": 0.30}
+
+    def one(name, *more):
+        noise = np.array([0.06, -0.06, 0.0]) if name == "near" else np.zeros(3)
+        return SimpleNamespace(
+            name=name,
+            n_rows=len(y),
+            losses=np.append(first[name] + noise, more),
+            cuts=1 + len(more),
+        )
+
+    search.compared = [one(name) for name in ("far", "ahead later", "best", "near")]
+    monkeypatch.setattr(Search, "_on_all_cuts", lambda self, each: one(each.name, 0.5, 0.5))
+    judged = search._judged_again()
+    assert [each.name for each in judged] == ["ahead later", "best", "near"]
+    assert [each.cuts for each in search.compared] == [1, 3, 3, 3]
 
 
 @pytest.mark.parametrize("reason", ["rows", "groups", "times", "measure", "rule", "time"])

@@ -28,7 +28,7 @@ from separatrix._device import on_host, torch_module
 from separatrix._sparse import sparse as sp
 from separatrix.certificates.enclosed_functions import TRUSTED_UNITS, exp, require_functions
 from separatrix.certificates.enclosed_sums import dot_error
-from separatrix.certificates.enclosure import LEAST, LEAST_NORMAL, UNIT, Enclosure, sum_of
+from separatrix.certificates.enclosure import LEAST, LEAST_NORMAL, Enclosure, sum_of
 from separatrix.certificates.multiclass_gap import WeightsByClass
 from separatrix.certificates.objective_bounds import (
     NOTHING,
@@ -152,7 +152,7 @@ class SoftmaxGap(WeightsByClass):
                 sizes = abs(block)
             wider = None
             if of_exact:  # a sum of so many terms is taken to err by a larger share of their sizes
-                wider = (1.0 + doubt / (block.shape[0] * UNIT))[:, None]
+                wider = (1.0 + doubt / dot_error(float(block.shape[0]), 1.0))[:, None]
             found = _sums(xp, block, sizes, own, cost, shares, sizes_of(shares), wider)
             sums = [a + b for a, b in zip(sums, found, strict=True)] if sums else found
             heights.append(block.shape[0])

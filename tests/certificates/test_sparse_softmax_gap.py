@@ -214,7 +214,7 @@ def test_a_far_row_that_does_not_count_spoils_no_proof():
     rng = np.random.default_rng(0)
     X, weights = rng.normal(size=(60, 3)), np.ones(60)
     y = np.argmax(X + rng.normal(size=(60, 3)), axis=1)
-    X[0], weights[0] = (1e14, 0.0, 0.0), 0.0
+    X[0], weights[0] = (1e18, 0.0, 0.0), 0.0
     model = sx.LogisticRegression(l1_ratio=1.0, multi_class="multinomial")
     assert model.fit(sp.csr_array(X), y, weights).status_ == "optimal"
     assert by_checker(model.certificate_, X, y)

@@ -1,10 +1,10 @@
-"""One cell of the path: the model of one C on one fold, solved, judged, and mostly proved.
+"""One cell of the path: the model of one C on one fold, solved, judged, and proved.
 
     min over w, b   1/2 |w|^2 + C sum over rows i of the fold  s_i loss(y_i (w.x_i + b))
 
 Rows that only judge get the cost 0 and stay where they are, on a device too. Where each model is
 of two classes, the proof's pass computes the scores of all rows: counting errors costs nothing. In
-a study only errors count, and nothing is proved (`core/for_errors.py`).
+a study only errors count, and only the lasso is proved (`core/for_errors.py`).
 """
 
 from __future__ import annotations

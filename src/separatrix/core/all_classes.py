@@ -32,7 +32,12 @@ from separatrix.problem.crammer_singer import DirectProblem
 from separatrix.problem.device_rows import on_device
 from separatrix.problem.softmax import SoftmaxProblem
 from separatrix.problem.sparse_softmax import SparseSoftmaxProblem
-from separatrix.solvers.many_classes import crammer_singer, direct_interior_point, multinomial
+from separatrix.solvers.many_classes import (
+    crammer_singer,
+    direct_interior_point,
+    multinomial,
+    softmax_at_once,
+)
 from separatrix.solvers.many_classes.class_claims import exactly_feasible
 from separatrix.solvers.many_classes.softmax_system import most_columns
 from separatrix.solvers.running.drive import NO_LIMIT, Status
@@ -146,9 +151,12 @@ class Multinomial(_AllClasses):
         self.first, self.aim = first, _AIM * effort.tol
         self.precise = effort.tol < _SINGLE_TOL or not problem.ridge
         self.updates, self.passes = 0, 0.0
+        self.state: Any = None
 
     def solve(self) -> Status:
         """Run Newton's method from where the last run ended."""
+        if self._solved_at_once():
+            return Status.OPTIMAL
         self.state = multinomial.start(
             self.posed,
             tol=self.aim,
@@ -165,6 +173,18 @@ class Multinomial(_AllClasses):
             self.passes + self.state.passes,
         )
         return status
+
+    def _solved_at_once(self) -> bool:
+        """Whether only errors count, and the model was small enough for one loop."""
+        effort, found = self.effort, None
+        if effort.for_errors and effort.seconds > 0.0 and np.isinf(effort.max_passes):
+            if self.report is not None:
+                self.report(None)  # it ends a run that nobody waits for
+            found = softmax_at_once.solved(self.posed, min(self.aim, _FOR_ERRORS), self.first)
+        if found is None:
+            return False
+        self.state, self.updates, self.passes = found, found.updates, found.passes
+        return True
 
     def prove(self, is_last: bool) -> float:
         """Prove the gap of the weights; where only errors count, take it as it is computed."""

@@ -18,7 +18,7 @@ from separatrix.problem.losses import HINGE
 from separatrix.problem.machine import MachineProblem
 from separatrix.solvers.linear.row_terms import best_step, derivatives, gain_of
 
-__all__ = ["Optimum", "solved"]
+__all__ = ["Optimum", "solved", "step_in_place"]
 
 _MOST_PRODUCTS = 600_000  # of one matrix: from here on a library of linear algebra is faster
 _MOST_UPDATES = 50
@@ -168,6 +168,19 @@ def _direction(X, curvatures, penalty, begin, gradient, matrix):  # type: ignore
     matrix[0, 0] += max(penalty, 0.0)
     for j in range(1, size):
         matrix[j, j] += 1.0
+    found = step_in_place(matrix, gradient, begin)
+    if begin:
+        gradient[0] = 0.0
+    return found
+
+
+@compiled
+def step_in_place(matrix, gradient, begin):  # type: ignore[no-untyped-def]
+    """Write -H^-1 g over g, of the lower triangle of H; False where H has lost its digits.
+
+    Unknowns before `begin` are left out.
+    """
+    size = len(gradient)
     # Cholesky, its pivots as shares of the diagonal.
     for j in range(begin, size):
         whole = matrix[j, j]
@@ -192,6 +205,4 @@ def _direction(X, curvatures, penalty, begin, gradient, matrix):  # type: ignore
         for k in range(j + 1, size):
             total -= matrix[k, j] * gradient[k]
         gradient[j] = total / matrix[j, j]
-    if begin:
-        gradient[0] = 0.0
     return True

@@ -36,7 +36,7 @@ GRID = np.geomspace(0.01, 100.0, 9)
 RAW_GRID = np.geomspace(0.01, 1e4, 13)
 MODELS = (("squared_hinge", 0.0), ("hinge", 0.0), ("logistic", 0.0))
 SPARSE = (("logistic", 1.0), ("logistic", 0.5))
-LEAD = 0.25
+LEAD, LASSO_FROM = 0.25, 0.2
 
 
 # ---- families
@@ -212,19 +212,19 @@ def held_out(
     raw: Any, y: Any, features: str, loss: str, ratio: float, Cs: Any, seed: int
 ) -> np.ndarray:
     """Return the score of every row at every C, from the fold that held it out; inf: left out."""
-    from separatrix.selection.candidates import Candidate, Search, _held_out, _Kept
+    from separatrix.selection.candidates import Search
+    from separatrix.selection.compared import Candidate, Kept
+    from separatrix.selection.compared import held_out as of_folds
 
     rows, candidate = np.arange(len(y)), Candidate(features, loss, ratio)
     search = Search(raw, rows, np.r_[y, raw.table.y[len(y) :]], np.unique(y), folds=FOLDS,
                     seed=seed, Cs=tuple(Cs))  # fmt: skip
     done = search.compare(candidate, rows)
-    kept, folds = _Kept(search.store, candidate, len(rows)), search._folds(rows)
+    kept, folds = Kept(search.store, candidate, len(rows)), search._folds(rows)
     known = set(done.found.table["C"].tolist())
     models = 1 if y.max() == 1 else 3
     nothing = np.full((len(y), models), np.inf)
-    return np.array(
-        [_held_out(kept, float(C), folds) if float(C) in known else nothing for C in Cs]
-    )
+    return np.array([of_folds(kept, float(C), folds) if float(C) in known else nothing for C in Cs])
 
 
 def test_error(
@@ -296,6 +296,10 @@ class Fits:
         self._folds = [folds_of_rows(self.y, repeat) for repeat in range(REPEATS)]
         self._known: dict[Any, np.ndarray] = {}
 
+    def fold_of(self, repeat: int) -> np.ndarray:
+        """Return the fold that holds each row out."""
+        return self._folds[repeat]
+
     def folds(self, name: str, measure: str, repeats: int) -> np.ndarray:
         """Return the mean loss of every fold, a row a C."""
         key = name, measure, repeats
@@ -342,13 +346,53 @@ Walk = tuple[str, int, np.ndarray]  # a candidate, the place of its C, its losse
 def path_of(fits: Fits, name: str, measure: str, repeats: int, at: str, step: int) -> Walk:
     """Walk the path of a candidate; the study refines its grid by one round."""
     losses = fits.folds(name, measure, repeats)
+    some, near = visited(losses, name, at, step)
+    place = int(near[place_of(losses[near], at)]) if len(near) else some[place_of(losses[some], at)]
+    return name, int(place), losses[place]
+
+
+def visited(losses: np.ndarray, name: str, at: str, step: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the places of the values of C that are tried first, and those around their best."""
     sparse = not name.endswith("/0")
     some = np.arange(0, len(losses), 1 if sparse else step)
+    if step == 1 or sparse:
+        return some, some[:0]
     place = int(some[place_of(losses[some], at)])
-    if step > 1 and not sparse:
-        near = np.arange(max(0, place - 1), min(len(losses), place + 2))
-        place = int(near[place_of(losses[near], at)])
-    return name, place, losses[place]
+    return some, np.arange(max(0, place - 1), min(len(losses), place + 2))
+
+
+def by_log_loss(fits: Fits, forms: list[Walk], lead: float, step: int) -> tuple[str, int] | None:
+    """Return candidate and C by the log loss: of features as walked for their errors, then on.
+
+    None where no features are better than the frequencies of the classes by three standard errors.
+    """
+    judged = []
+    for name, _, _ in forms:
+        errors, losses = (fits.folds(name, measure, 1) for measure in ("error", "log loss"))
+        tried = [k for k in np.union1d(*visited(errors, name, "middle", step)).tolist()
+                 if np.isfinite(losses[k]).all()]  # fmt: skip
+        place = min(tried, key=lambda k: float(losses[k].mean()))
+        judged.append((name, place, losses[place]))
+    least = min((losses for _, _, losses in judged), key=np.mean)
+    if not standard_errors_seen(fits, least) > 3.0:
+        return None
+    best = best_of(judged, lead)
+    form = best[0].split("/")[0]
+    walked = partial(path_of, fits, measure="log loss", repeats=1, at="middle", step=step)
+    rest = [walked(f"{form}/logistic/0")]
+    own, width = the_lasso_of(fits, form)
+    if width > LASSO_FROM * len(fits.y):
+        rest.append(walked(f"{own}/logistic/1"))
+    name, place, _ = best_of([best, *rest], lead)
+    return name, place
+
+
+def standard_errors_seen(fits: Fits, losses: np.ndarray) -> float:
+    """Return by how many standard errors log losses are below those of the class frequencies."""
+    own = -np.log(np.bincount(fits.y) / len(fits.y))[fits.y]
+    plain = np.array([own[fits.fold_of(0) == f].mean() for f in range(FOLDS)])
+    gain = plain - losses
+    return float(gain.mean() / max(standard_error(gain), 1e-300))
 
 
 def best_of(paths: list[Walk], lead: float) -> Walk:
@@ -370,26 +414,35 @@ def judged_again(fits: Fits, paths: list[Walk], measure: str, near: float) -> li
     ]
 
 
+def the_lasso_of(fits: Fits, form: str) -> tuple[str, int]:
+    """Return the features of which the lasso is tried, and their number."""
+    if form != "splines":
+        return "standard", fits.width
+    return form, (fits.width + fits.made) * int(fits.y.max() == 1)
+
+
 def chosen(
     fits: Fits,
     measure: str = "error",
     repeats: int = 1,
     at: str = "middle",
     lead: float = LEAD,
-    sparse: float = 0.2,
+    sparse: float = LASSO_FROM,
     net: bool = False,
     step: int = 2,
     near: float = 0.0,
     ranks: bool = True,
     splines: float = float("inf"),
     lasso_of_splines: bool = True,
+    hard: float = float("inf"),
 ) -> tuple[str, int]:
     """Return candidate and C of a rule: features by squared hinge, then losses, then the lasso.
 
     The lasso is tried where columns are more than the share `sparse` of the rows. With `near`,
     candidates so many standard errors behind the best, and nearer ones, are judged again. Splines
     are tried where rows are at least `splines` times the columns that they add; where they win,
-    the lasso is theirs, for two classes.
+    the lasso is theirs, for two classes. Where all features have an error above the share `hard` of
+    that of the commonest class, the log loss chooses from there on.
     """
     walked = partial(path_of, fits, measure=measure, repeats=repeats, at=at, step=step)
     features = list(dict.fromkeys(name.split("/")[0] for name in fits.names))
@@ -397,11 +450,14 @@ def chosen(
     left_out += () if len(fits.y) >= splines * fits.made else ("splines",)
     features = [each for each in features if each not in left_out]
     forms = [walked(f"{each}/squared_hinge/0") for each in features]
+    commonest = 1.0 - np.bincount(fits.y).max() / len(fits.y)
+    if min(losses.mean() for _, _, losses in forms) > hard * commonest:
+        found = by_log_loss(fits, forms, lead, step)
+        if found is not None:
+            return found
     form = best_of(forms, lead)[0].split("/")[0]
     rest = [walked(f"{form}/{loss}/0") for loss in ("hinge", "logistic")]
-    own, width = "standard", fits.width
-    if form == "splines" and lasso_of_splines:
-        own, width = form, (width + fits.made) * int(fits.y.max() == 1)
+    own, width = the_lasso_of(fits, form if lasso_of_splines else "standard")
     if width > sparse * len(fits.y):
         rest += [walked(f"{own}/logistic/{ratio}") for ratio in (("1", "0.5") if net else ("1",))]
     if near:
@@ -423,7 +479,8 @@ RULES: dict[str, dict[str, Any]] = {
     "finer C, smoothed": {"step": 1, "at": "smooth"},
     "two cuts": {"repeats": 2},
     "three cuts": {"repeats": 3},
-    "three cuts near the best (the study)": {"near": 1.0},
+    "three cuts near the best": {"near": 1.0},
+    "and log loss where no error is halved (the study)": {"near": 1.0, "hard": 0.5},
     "three cuts within two errors": {"near": 2.0},
     "the study, smoothed": {"near": 1.0, "at": "smooth"},
     "the study, no lead": {"near": 1.0, "lead": 0.0},
@@ -434,13 +491,16 @@ RULES: dict[str, dict[str, Any]] = {
 STUDY = {"near": 1.0, "splines": 1.0}
 WEAK_RULES: dict[str, dict[str, Any]] = {
     "the usual pipeline": {"sparse": NEVER, "ranks": False, "step": 1, "lead": NEVER},
-    "the study": STUDY,
-    "the study, a lead counts from half a standard error on": {**STUDY, "lead": 0.5},
-    "the study, from one standard error on": {**STUDY, "lead": 1.0},
-    "the study, no splines": {"near": 1.0},
-    "the study, by log loss": {**STUDY, "measure": "log loss"},
-    "the study, by Brier score": {**STUDY, "measure": "Brier"},
-    "the study, smoothed": {**STUDY, "at": "smooth"},
+    "the study before": STUDY,
+    "the study: log loss where no error is halved": {**STUDY, "hard": 0.5},
+    "log loss where two thirds of the errors remain": {**STUDY, "hard": 2.0 / 3.0},
+    "log loss where a third of the errors remain": {**STUDY, "hard": 1.0 / 3.0},
+    "the study before, a lead counts from half a standard error on": {**STUDY, "lead": 0.5},
+    "the study before, from one standard error on": {**STUDY, "lead": 1.0},
+    "the study before, no splines": {"near": 1.0},
+    "the study before, by log loss": {**STUDY, "measure": "log loss"},
+    "the study before, by Brier score": {**STUDY, "measure": "Brier"},
+    "the study before, smoothed": {**STUDY, "at": "smooth"},
 }
 
 

@@ -201,7 +201,7 @@ def test_a_spline_whose_knot_was_moved_is_refused(table_file, tmp_path):
 def test_three_classes_take_the_multinomial_model_where_it_is_better(tmp_path):
     rng = np.random.default_rng(0)
     y = np.arange(120) % 3
-    X = rng.normal(size=(120, 3)) + 1.2 * np.eye(3)[y]
+    X = rng.normal(size=(120, 3)) + 2.5 * np.eye(3)[y]
     rows = [",".join([*map(repr, row), f"c{k}"]) for row, k in zip(X.tolist(), y, strict=True)]
     path = tmp_path / "three.csv"
     path.write_text("a,b,c,class\n" + "\n".join(rows) + "\n")

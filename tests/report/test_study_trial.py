@@ -12,6 +12,7 @@ from fuzz.model_files import joined, parts
 import separatrix as sx
 from separatrix.report.beside import beside
 from separatrix.report.facts import Facts
+from separatrix.report.page import render_report
 from separatrix.report.study import Settings, study
 from separatrix.selection.scores import Measure
 from tests.cli.command import separatrix as run
@@ -104,6 +105,37 @@ def test_what_chose_is_said(rare_file, tmp_path):
     assert "simpler candidate" in facts.chosen_by
     board = sx.Study(sx.read(rare_file, "class", drop=("id", "extra")), folds=3, Cs=(1.0,)).run()
     assert board.leaderboard_.chosen_by in repr(board)
+
+
+def test_a_hard_table_says_that_the_log_loss_chose(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3))
+    y = np.where(X @ [1.0, -1.0, 0.5] + 2.0 * rng.normal(size=400) > 0.0, "up", "down")
+    file, out = tmp_path / "hard.csv", tmp_path / "out"
+    rows = [",".join([*map(repr, row), label]) for row, label in zip(X.tolist(), y, strict=True)]
+    file.write_text("a,b,c,class\n" + "\n".join(rows) + "\n")
+    done = run("study", file, "--folds", "3", "-o", out)
+    assert "chosen by: the least log loss on held-out rows; a lead of at most a" in done.stdout
+    facts = Facts.from_json((out / "study.json").read_text())
+    assert facts.scoring is None  # nobody asked for it: the test is told by its errors
+    assert facts.chosen_measure == facts.path.measure == "log loss"
+    assert "More than half of the errors of always naming" in facts.chosen_by
+    least = min(facts.candidates, key=lambda each: each.score)
+    assert f"candidates, log loss on held-out rows: {least.features} " in done.stdout
+    assert f"{100 * facts.test.rate:.2f} %" in done.stdout
+    board = sx.Study(sx.read(file, "class"), folds=3).run().leaderboard_
+    assert {row["measure"] for row in board} == {"log loss"}
+    assert board[0]["score"] == min(row["score"] for row in board)
+    page = render_report(facts)
+    assert "Log loss</th>" in page
+    assert facts.chosen_by in page
+    again = tmp_path / "again"
+    settings = Settings(folds=3, times=False)
+    study(sx.read(file, "class"), again, settings)
+    kept = (again / "study.json").read_bytes()
+    (again / "study.json").unlink()
+    study(sx.read(file, "class"), again, settings)  # from its journal
+    assert (again / "study.json").read_bytes() == kept
 
 
 def test_the_label_is_no_guarantee(rare_file, tmp_path):

@@ -10,9 +10,10 @@ from sklearn.linear_model import LogisticRegression
 from separatrix.data.encodings.words import TextEncoding, fit_text
 from separatrix.data.raw_rows import RawRows
 from separatrix.data.table import Table
-from separatrix.selection.candidates import LOSSES, Candidate, Search
+from separatrix.selection.candidates import LOSSES, Search
 from separatrix.selection.choice import chosen_of, is_near, middle_of_best
 from separatrix.selection.chosen_machine import fitted_on
+from separatrix.selection.compared import Candidate
 from separatrix.selection.folds import Folding, folds_of
 from separatrix.selection.scores import Measure
 from tests.amounts import cases
@@ -84,7 +85,7 @@ def test_of_two_classes_the_logistic_loss_may_win():
 def noisy(n=150):
     rng = np.random.default_rng(4)
     X = rng.normal(size=(n, 6))
-    return X, (X @ [1.0, -1.0, 0.5, 0.0, 0.0, 0.0] + 2.0 * rng.normal(size=n) > 0).astype(int)
+    return X, (X @ [1.0, -1.0, 0.5, 0.0, 0.0, 0.0] + 0.6 * rng.normal(size=n) > 0).astype(int)
 
 
 def test_with_few_rows_candidates_near_the_best_are_judged_on_three_cuts():
@@ -166,6 +167,7 @@ def test_a_loss_far_behind_is_not_refined(monkeypatch):
     search = search_of(table_of(X, y), y)
     monkeypatch.setattr("separatrix.selection.candidates.is_near", judged)
     monkeypatch.setattr("separatrix.selection.candidates._FEW", 0)
+    monkeypatch.setattr("separatrix.selection.candidates.is_hard", lambda *_: False)
     search.best(("standard",))
     _, hinge, logistic = (each.found.table["C"] for each in search.compared)
     np.testing.assert_allclose(hinge, search.compared[0].C * np.array([0.1, 1.0, 10.0]))
@@ -173,8 +175,9 @@ def test_a_loss_far_behind_is_not_refined(monkeypatch):
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 6])
-def test_other_losses_keep_to_the_number_of_values(count):
+def test_other_losses_keep_to_the_number_of_values(count, monkeypatch):
     X, y = skewed(np.random.default_rng(0), 90)
+    monkeypatch.setattr("separatrix.selection.candidates.is_hard", lambda *_: False)
     search = search_of(table_of(X, y), y, Cs=count, folds=2)
     search.best(("standard",))
     assert len(search.compared) == 3

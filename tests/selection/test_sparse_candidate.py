@@ -7,7 +7,8 @@ import separatrix as sx
 from separatrix.data.raw_rows import RawRows
 from separatrix.data.table import Table
 from separatrix.problem.penalties import LASSO
-from separatrix.selection.candidates import Candidate, Search
+from separatrix.selection.candidates import Search
+from separatrix.selection.compared import Candidate
 from separatrix.selection.folds import folds_of
 from separatrix.selection.sparse_candidate import features_of_sparse
 

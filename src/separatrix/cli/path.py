@@ -201,8 +201,9 @@ def _fitted_in_folds(
     import numpy as np
 
     from separatrix.data.raw_rows import RawRows
-    from separatrix.selection.candidates import Candidate, Search
+    from separatrix.selection.candidates import Search
     from separatrix.selection.chosen_machine import fitted_on
+    from separatrix.selection.compared import Candidate
     from separatrix.selection.folds import Folding
     from separatrix.solvers.running.threads import cores
 

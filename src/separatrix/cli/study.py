@@ -272,10 +272,10 @@ def _tried(facts: Facts) -> list[str]:
         name = f"{each.features} {each.model.replace(',', '')} {figure}"
         parts.append((order, name + (" (chosen)" if each.chosen else "")))
     said = [name for _, name in sorted(parts)]
-    if facts.baseline is not None and scoring is None:
+    measure = facts.chosen_measure
+    if facts.baseline is not None and not measure:
         said.append(f"always {facts.baseline.name} {100 * facts.baseline.error:.2f} %")
-    measure = "error" if scoring is None else scoring.title
-    lines = [f"candidates, {measure} on held-out rows: {'; '.join(said)}"]
+    lines = [f"candidates, {measure or 'error'} on held-out rows: {'; '.join(said)}"]
     if facts.chosen_by:
         lines.append(f"chosen by: {facts.chosen_by.removeprefix('Chosen by ')}")
     return [*lines, *(f"curve: {gain}" for gain in facts.curve_gains)]

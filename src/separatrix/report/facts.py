@@ -619,6 +619,13 @@ class Facts:
         groups = tuple(group for group in self.features if group.n_proved_zero is not None)
         return groups[:1] if self.machine is not None and self.machine.n_machines == 1 else groups
 
+    @property
+    def chosen_measure(self) -> str:
+        """The measure that chose, by its name: the one asked for, or that of the path over C."""
+        if self.scoring is not None:
+            return self.scoring.title
+        return "" if self.path is None or self.path.measure == "error" else self.path.measure
+
     def to_json(self) -> str:
         """Write all facts; numbers that JSON has no word for are the texts "inf", "-inf", "nan"."""
         whole = {"format": FORMAT, **to_plain(self)}

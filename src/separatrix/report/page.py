@@ -217,11 +217,11 @@ def tables_of(facts: Facts) -> dict[str, Any]:
 
 def _leaderboard(facts: Facts) -> dict[str, Any]:
     """Return the candidates, the best first, and a scale from 0 to 1 that shows them apart."""
-    scoring = facts.scoring
+    scoring, measure = facts.scoring, facts.chosen_measure
     rows = [(each, *_validated(each)) for each in facts.candidates]
     rows.sort(key=lambda row: -row[1] if scoring and scoring.larger_is_better else row[1])
     low, top = 0.0, 1.1 * max((value + spread for _, value, spread in rows), default=0.0)
-    if scoring is not None and rows:
+    if measure and rows:
         low = min(
             0.0 if value < 2.0 * spread else value - 2.0 * spread for _, value, spread in rows
         )
@@ -240,7 +240,7 @@ def _leaderboard(facts: Facts) -> dict[str, Any]:
         "sparse": any(each.n_nonzero is not None for each in facts.candidates),
         "timed": any(each.seconds is not None for each in facts.candidates),
         "most_rows": max((each.n_rows for each in facts.candidates), default=0),
-        "measure": "" if scoring is None else scoring.title,
+        "measure": measure,
         "errors_at": facts.path.errors_at if facts.path is not None else "",
     }
 

@@ -193,15 +193,14 @@ class Leaderboard(list[dict[str, Any]]):
         if not rows:
             rows = [_of_path(facts)]
         found, sign, name = facts.scoring, 1.0, "error"
-        if found is not None:
+        if measure := facts.chosen_measure:
             scored = [each for each in facts.candidates if each.score is not None]
             scores = [(each.score, each.score_error) for each in scored]
-            alone = [
-                (found.value, found.standard_error)
-            ]  # of a path over C, which compares no others
-            for row, (score, error) in zip(rows, scores or alone, strict=True):
-                row |= {"measure": found.title, "score": score, "score_error": error}
-            sign, name = (-1.0 if found.larger_is_better else 1.0), "score"
+            if found is not None and not scores:  # of a path over C, which compares no others
+                scores = [(found.value, found.standard_error)]
+            for row, (score, error) in zip(rows, scores, strict=True):
+                row |= {"measure": measure, "score": score, "score_error": error}
+            sign, name = (-1.0 if found is not None and found.larger_is_better else 1.0), "score"
         board = cls(sorted(rows, key=lambda row: (sign * row[name], not row["chosen"])))
         board.chosen_by = facts.chosen_by
         return board

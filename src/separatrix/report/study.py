@@ -53,8 +53,9 @@ from separatrix.storage.model_file import from_bytes, to_bytes
 
 if TYPE_CHECKING:
     from separatrix.data.raw_rows import RawRows
-    from separatrix.selection.candidates import Compared
+    from separatrix.selection.compared import Compared
     from separatrix.selection.kernel_candidate import KernelCompared
+    from separatrix.selection.scores import Measure
 
 __all__ = ["OUTPUTS", "Settings", "Study", "study"]
 
@@ -431,6 +432,14 @@ class Study:
         if settings.kernel == "auto" and search.kernel is None:
             path.notes += (_NO_TEXT_CURVE.format("kernel") if raw.has_texts else _LATE_KERNEL,)
         return model, path
+
+    @property
+    def chose(self) -> Measure | None:
+        """The measure that chose the model: the one asked for, or the log loss of a hard table."""
+        from separatrix.selection.hard_choice import LOG_LOSS
+
+        scored = any(each.score is not None for each in self.candidates)
+        return LOG_LOSS if self.measure is None and scored else self.measure
 
     def _tried_facts(self, each: Compared, chosen: bool) -> f.Candidate:
         """Tell what a candidate came to on the folds."""

@@ -86,7 +86,7 @@ def facts_of(
         curve_gains=work.gains,
         path=path_facts(
             path, work.settings.folds, work.settings.times, work.remarks,
-            "error" if work.measure is None else work.measure.title, _errors_at(work, machine),
+            "error" if (chose := work.chose) is None else chose.title, _errors_at(work, machine),
         ),
         scoring=scoring_facts(work, path, test_scores, chances, threshold),
         threshold=threshold_facts(work, test_scores),
@@ -165,14 +165,14 @@ def _chosen_by(work: Study) -> str:
     from separatrix.selection.choice import rule_of_choice
 
     rows, cuts = (max(getattr(c, name) for c in work.candidates) for name in ("n_rows", "cuts"))
-    return rule_of_choice(rows, work.measure, cuts)
+    return rule_of_choice(rows, work.chose, cuts, is_hard=work.chose is not work.measure)
 
 
 def _errors_at(work: Study, machine: Any) -> str:
     """Say at which threshold the errors of held-out rows were counted; "" for the usual one."""
-    if work.measure is None:
+    if work.chose is None:
         return ""
-    if not work.measure.has_threshold(len(machine.coef_)):
+    if not work.chose.has_threshold(len(machine.coef_)):
         return "the sign of the score" if len(work.names) == 2 else "the largest score"
     if work.alarm_bound is not None:
         return "the threshold, and of what was not chosen at one of as many false alarms"

@@ -15,13 +15,15 @@ a quarter of a standard error of the difference. (Chosen on 25 tables, where a w
 plainer features too often: test errors were 5 % larger.) And with few rows the candidates near the
 best are judged again, at their C, on two further cuts of the rows into folds: those that are behind
 by at most a standard error of the difference, and those that are ahead of all these afterwards.
+Where no features halve the errors of naming the commonest class, the log loss chooses from there on
+(`hard_choice.py`).
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -30,21 +32,21 @@ import numpy as np
 from separatrix.data.encodings.column_features import GAMMAS
 from separatrix.data.raw_rows import RawRows
 from separatrix.data.table import AS_READ
-from separatrix.problem.penalties import LASSO, penalty_words
+from separatrix.problem.penalties import LASSO
 from separatrix.problem.signed import as_matrix
-from separatrix.selection._cell import Arrays, Facts
-from separatrix.selection.choice import chosen_of, is_near, middle_of_best, standard_error
+from separatrix.selection.choice import chosen_of, is_near, middle_of_best
+from separatrix.selection.compared import Candidate, Compared, InMemory, Kept, held_out
 from separatrix.selection.fold_rows import AT_ONCE, FoldRows, FoldSetting, mean_square
 from separatrix.selection.folds import Fold, Folding, folds_of
+from separatrix.selection.hard_choice import LOG_LOSS, by_log_loss, is_hard, sees_something
 from separatrix.selection.kernel_candidate import KERNEL, KernelCompared, compare_kernel
 from separatrix.selection.path import FoundPath, Store, cross_validate
-from separatrix.selection.path_table import PathTable
 from separatrix.selection.refinement import grid as checked_grid
 from separatrix.selection.refinement import least_within_one_error
 from separatrix.selection.scores import Measure
 from separatrix.selection.sparse_candidate import features_of_sparse, values_of_sparse
 
-__all__ = ["Candidate", "Compared", "Search"]
+__all__ = ["LOSSES", "Search"]
 
 SPLINES = "splines"  # of which C is refined only where they are near the best
 LOSSES = ("squared_hinge", "hinge", "logistic")
@@ -63,128 +65,6 @@ _HINGE_ENTRIES = 5_000_000  # of the training rows of all models: above, only on
 _SPARSE_ENTRIES = 20_000_000  # the same, of the lasso where columns outnumber rows
 _SPLINE_ENTRIES = 1_000_000  # the same, of the lasso of splines, for two classes
 _MANY_COLUMNS = 0.2  # of the rows: from so many columns on, the lasso is tried
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """What is tried."""
-
-    features: str
-    loss: str
-    l1_ratio: float = 0.0
-
-    def __str__(self) -> str:
-        parts = [self.features, self.loss.replace("_", " "), penalty_words(self.l1_ratio)]
-        return ", ".join(part for part in parts if part)
-
-
-@dataclass(frozen=True, eq=False)
-class Compared:
-    """A candidate and its path over C."""
-
-    candidate: Candidate
-    found: FoundPath
-    chosen: int  # the row of its path
-    scores: np.ndarray  # of every row, by the models of the fold that held it out
-    n_features: int
-    n_rows: int
-    seconds: float
-    measure: Measure | None = None  # what chose its C; None for the error
-    more: tuple[float, ...] = ()  # errors on the folds of further cuts, where it was near the best
-
-    @property
-    def path(self) -> PathTable:
-        """Its path over C, with the reason for the choice of features, loss and C."""
-        table = self.found.table
-        others = {name: table[name] for name in table.columns}
-        reason = (
-            f"Of the candidates, {self.candidate} at C = {self.C:.4g} has the error "
-            f"{100.0 * self.error:.2f} % on held-out rows"
-            f"{f' of {self.cuts} cuts into folds' if self.more else ''}."
-        )
-        if self.measure is not None:
-            figure = f"{self.measure.shown(self.losses.mean()):.4f}"
-            at = " at its threshold" if self.measure.has_threshold(self.scores.shape[1]) else ""
-            reason = f"{reason[:-1]}{at}, and the {self.measure.title} {figure}, which chose it."
-        return PathTable(
-            others, self.chosen, reason, table.fold_errors, table.notes, table.loss,
-            table.fold_losses,
-        )  # fmt: skip
-
-    @property
-    def C(self) -> float:
-        """The C chosen."""
-        return float(self.found.table["C"][self.chosen])
-
-    @property
-    def cuts(self) -> int:
-        """How often the rows were cut into folds."""
-        return 1 + len(self.more) // len(self.first_errors)
-
-    @property
-    def first_errors(self) -> np.ndarray:
-        """The error of its C on each fold of the first cut."""
-        return np.asarray(self.found.table.fold_errors[self.chosen])
-
-    @property
-    def errors(self) -> np.ndarray:
-        """The error of its C on each fold, of all cuts."""
-        return np.concatenate([self.first_errors, self.more])
-
-    @property
-    def losses(self) -> np.ndarray:
-        """What was to be small, on each fold: the errors, or the losses of the measure."""
-        return np.concatenate([self.found.losses[self.chosen], self.more])
-
-    @property
-    def score(self) -> tuple[float, float] | tuple[()]:
-        """The measure that chose, as it is shown, and its standard error; nothing for the error."""
-        if self.measure is None:
-            return ()
-        return float(self.measure.shown(self.losses.mean())), standard_error(self.losses)
-
-    @property
-    def error(self) -> float:
-        """The mean error over the folds."""
-        return float(self.errors.mean())
-
-    @property
-    def standard_error(self) -> float:
-        """The standard error of that mean."""
-        return standard_error(self.errors, self.cuts)
-
-    @property
-    def n_nonzero(self) -> int | None:
-        """How many columns have a weight, the mean over the folds; None of dense weights."""
-        if not self.candidate.l1_ratio:
-            return None
-        return round(float(self.found.table["n_nonzero"][self.chosen]))
-
-
-class _Kept:
-    """Finished cells of one candidate on so many rows, in a store that holds those of all."""
-
-    def __init__(self, store: Store, candidate: Candidate, n_rows: int, cut: int = 0) -> None:
-        ratio = f"{candidate.l1_ratio.hex()}-" if candidate.l1_ratio else ""
-        which = f"cut {cut}-" if cut else ""
-        self.store = store
-        self.name = f"{candidate.features}-{candidate.loss}-{ratio}{which}{n_rows}-"
-
-    def get(self, key: tuple[str, int]) -> tuple[Facts, Arrays] | None:
-        """Return what was put under this key, or None."""
-        return self.store.get((self.name + key[0], key[1]))
-
-    def put(self, key: tuple[str, int], facts: Facts, arrays: Arrays) -> None:
-        """Keep a finished cell."""
-        self.store.put((self.name + key[0], key[1]), facts, arrays)
-
-
-class InMemory(dict[tuple[str, int], tuple[Facts, Arrays]]):
-    """Finished cells in memory."""
-
-    def put(self, key: tuple[str, int], facts: Facts, arrays: Arrays) -> None:
-        """Keep a finished cell, its scores alone: the weights go on to the next by themselves."""
-        self[key] = facts, {"scores": arrays["scores"]}
 
 
 class Search:
@@ -225,6 +105,8 @@ class Search:
     def best(self, features: Sequence[str], losses: Sequence[str] = LOSSES) -> Compared:
         """Compare features, then losses, and return the best of all."""
         chosen = self._best_features(features, losses[0])
+        if len(features) * len(losses) > 1 and self._is_hard:
+            chosen = self._by_log_loss() or chosen
         final = [chosen]
         for loss in losses[1:]:
             if self._has_time and self._is_worth(loss, chosen):
@@ -239,6 +121,27 @@ class Search:
             final = self._judged_again()
         cuts = final[0].cuts
         return final[chosen_of([each.losses for each in final], len(self.rows), cuts)]
+
+    @property
+    def _is_hard(self) -> bool:
+        """Whether errors are many, nobody said what chooses, and all met the same folds."""
+        usual = self.measure is None and self.rule == "best" and self.class_weight is None
+        alike = all(each.n_rows == len(self.rows) for each in self.compared)
+        if not usual or not alike or self.raw.has_texts:
+            return False
+        return is_hard(min(each.error for each in self.compared), self.codes[self.rows])
+
+    def _by_log_loss(self) -> Compared | None:
+        """Judge the features by their log loss, and what is tried from now on; return the best.
+
+        None where none of them sees anything: then nothing changes.
+        """
+        codes, folds = self.codes[self.rows], self._folds(self.rows)
+        judged = [by_log_loss(each, self.store, folds, codes) for each in self.compared]
+        if not sees_something(_least(judged), folds, codes):
+            return None
+        self.compared, self.measure = judged, LOG_LOSS
+        return judged[chosen_of([each.losses for each in judged], len(self.rows))]
 
     def _best_features(self, features: Sequence[str], loss: str) -> Compared:
         """Compare features by one loss, on a sample of many rows; C is chosen on all."""
@@ -321,9 +224,9 @@ class Search:
         losses = found.losses
         by_error = self.rule == "one_standard_error"
         chosen = least_within_one_error(losses) if by_error else middle_of_best(losses)
-        C, store = float(found.table["C"][chosen]), _Kept(self.store, candidate, len(rows))
+        C, store = float(found.table["C"][chosen]), Kept(self.store, candidate, len(rows))
         done = Compared(
-            candidate, found, chosen, _held_out(store, C, folds), learned.n_features, len(rows),
+            candidate, found, chosen, held_out(store, C, folds), learned.n_features, len(rows),
             time.perf_counter() - begun, self.measure,
         )  # fmt: skip
         self.compared.append(done)
@@ -346,7 +249,7 @@ class Search:
         return cross_validate(
             FoldSetting(**learned.common, of_fold=learned.setting), Cs, workers=workers,
             from_least=bool(candidate.l1_ratio), stop_early=not cut,
-            store=_Kept(self.store, candidate, len(rows), cut),
+            store=Kept(self.store, candidate, len(rows), cut),
             progress=say and (lambda done, total, text: say(f"{name}: {text}", done, total)),
             **how,
         )  # fmt: skip
@@ -430,17 +333,3 @@ class Search:
 def _least(compared: Sequence[Compared]) -> np.ndarray:
     """Return the losses of the best candidate so far, fold by fold."""
     return min((each.losses for each in compared), key=np.mean)
-
-
-def _held_out(store: Store, C: float, folds: Sequence[Fold]) -> np.ndarray:
-    """Return a score for every row from the fold that held it out; NaN where none did."""
-    parts = [store.get((C.hex(), number)) for number in range(len(folds))]
-    scores = None
-    for fold, part in zip(folds, parts, strict=True):
-        assert part is not None, "every cell of a path is kept"
-        found = part[1]["scores"]
-        if scores is None:
-            scores = np.full((len(fold.train), found.shape[1]), np.nan)
-        scores[fold.validation > 0.0] = found
-    assert scores is not None, "there is a fold"
-    return scores

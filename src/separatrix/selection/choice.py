@@ -60,20 +60,29 @@ def chosen_of(errors: Sequence[np.ndarray], n_rows: int, cuts: int = 1) -> int:
     return best
 
 
-def rule_of_choice(n_rows: int, measure: Measure | None = None, cuts: int = 1) -> str:
+def rule_of_choice(
+    n_rows: int, measure: Measure | None = None, cuts: int = 1, is_hard: bool = False
+) -> str:
     """Say what chose among the candidates, and how small leads were settled.
+
+    `is_hard`: nobody asked for the measure, the many errors did (`hard_choice.py`).
 
     >>> rule_of_choice(5_000)
     'Chosen by the least error on held-out rows.'
     """
     end = "highest" if measure is not None and measure.larger_is_better else "least"
     what = f"Chosen by the {end} {'error' if measure is None else measure.title} on held-out rows"
+    why = (
+        " More than half of the errors of always naming the commonest class remain, and with so "
+        "many errors their number says little."
+    )
+    why = why if is_hard else ""
     if n_rows >= _MANY:
-        return f"{what}."
+        return f"{what}.{why}"
     again = f" Candidates near the best were judged on {cuts} cuts into folds." if cuts > 1 else ""
     return (
         f"{what}; a lead of at most a quarter of its standard error does not count, and the "
-        f"simpler candidate, tried before, wins.{again}"
+        f"simpler candidate, tried before, wins.{again}{why}"
     )
 
 

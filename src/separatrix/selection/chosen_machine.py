@@ -23,7 +23,7 @@ from separatrix.selection.path_table import PathTable
 from separatrix.selection.scores import Measure
 
 if TYPE_CHECKING:
-    from separatrix.selection.candidates import Compared
+    from separatrix.selection.compared import Compared
 
 __all__ = ["chosen_machine", "fitted_on", "held_out_scores"]
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from separatrix.data.encodings.column_features import GAMMAS
-from separatrix.selection.candidates import Compared
 from separatrix.selection.choice import standard_error
+from separatrix.selection.compared import Compared
 from separatrix.selection.kernel_candidate import KernelCompared
 
 __all__ = ["curve_gains"]

@@ -16,7 +16,8 @@ from separatrix.selection._cell import Arrays, Facts, Setting, SoftmaxSetting, s
 from separatrix.selection.folds import Fold
 
 if TYPE_CHECKING:
-    from separatrix.selection.candidates import Candidate, Search
+    from separatrix.selection.candidates import Search
+    from separatrix.selection.compared import Candidate
 
 __all__ = ["AT_ONCE", "FoldRows", "FoldSetting", "is_softmax", "mean_square"]
 

@@ -30,7 +30,8 @@ from separatrix.selection.scores import Measure
 from separatrix.solvers.running.threads import one_thread
 
 if TYPE_CHECKING:
-    from separatrix.selection.candidates import Candidate, Search
+    from separatrix.selection.candidates import Search
+    from separatrix.selection.compared import Candidate
 
 __all__ = ["KERNEL", "KernelCompared", "compare_kernel"]
 

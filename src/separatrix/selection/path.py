@@ -24,7 +24,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -37,6 +37,7 @@ from separatrix.selection.refinement import (
     least_within_one_error,
     refined,
 )
+from separatrix.selection.scores import Measure
 from separatrix.solvers.running.threads import AtOnce, one_thread
 
 __all__ = ["OUT_OF_TIME", "RULES", "FoundPath", "Store", "cross_validate"]
@@ -335,10 +336,7 @@ def _found(walk: _Walk, rule: str, notes: tuple[str, ...]) -> FoundPath:
         scores = _table_of(walk, "score")
         columns |= {"validation_score": scores.mean(axis=1), "score_spread": _spread(scores)}
     if (measure := walk.setting.measure) is not None:
-        shown = measure.shown(losses)
-        spread = _spread(shown)
-        columns |= {"validation_score": shown.mean(axis=1), "score_spread": spread}
-        columns["score_error"] = spread / np.sqrt(shown.shape[1])
+        columns |= _of_measure(measure, losses)
     for name in ("training_error", "n_support", "margin"):
         columns[name] = _table_of(walk, name).mean(axis=1)
     if walk.setting.l1_ratio:
@@ -351,6 +349,26 @@ def _found(walk: _Walk, rule: str, notes: tuple[str, ...]) -> FoundPath:
     table = PathTable(columns, chosen, reason, errors, (*notes, *more), walk.setting.loss, by_fold)
     start = walk.setting.averaged([walk.arrays[Cs[best]][f] for f in folds])
     return FoundPath(table, cells, start, losses)
+
+
+def _of_measure(measure: Measure, losses: np.ndarray) -> dict[str, np.ndarray]:
+    """Return the columns that a measure adds."""
+    shown = np.asarray(measure.shown(losses))
+    spread = _spread(shown)
+    error = spread / np.sqrt(shown.shape[1])
+    return {"validation_score": shown.mean(axis=1), "score_spread": spread, "score_error": error}
+
+
+def with_measure(found: FoundPath, measure: Measure, losses: np.ndarray) -> FoundPath:
+    """Return a path that was walked by its errors, judged by a measure: its losses, a row a C."""
+    old = found.table
+    columns = {name: old[name] for name in old.columns[:4]} | _of_measure(measure, losses)
+    columns |= {name: old[name] for name in old.columns[4:]}
+    table = PathTable(
+        columns, int(np.argmin(losses.mean(axis=1))), old.reason, old.fold_errors, old.notes,
+        old.loss, losses,
+    )  # fmt: skip
+    return replace(found, table=table, losses=losses)
 
 
 def _table_of(walk: _Walk, name: str) -> np.ndarray:

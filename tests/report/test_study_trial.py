@@ -119,7 +119,7 @@ def test_a_hard_table_says_that_the_log_loss_chose(tmp_path):
     facts = Facts.from_json((out / "study.json").read_text())
     assert facts.scoring is None  # nobody asked for it: the test is told by its errors
     assert facts.chosen_measure == facts.path.measure == "log loss"
-    assert "More than half of the errors of always naming" in facts.chosen_by
+    assert "more than half of the errors of always naming" in facts.chosen_by
     least = min(facts.candidates, key=lambda each: each.score)
     assert f"candidates, log loss on held-out rows: {least.features} " in done.stdout
     assert f"{100 * facts.test.rate:.2f} %" in done.stdout
@@ -129,13 +129,21 @@ def test_a_hard_table_says_that_the_log_loss_chose(tmp_path):
     page = render_report(facts)
     assert "Log loss</th>" in page
     assert facts.chosen_by in page
-    again = tmp_path / "again"
     settings = Settings(folds=3, times=False)
-    study(sx.read(file, "class"), again, settings)
-    kept = (again / "study.json").read_bytes()
-    (again / "study.json").unlink()
-    study(sx.read(file, "class"), again, settings)  # from its journal
-    assert (again / "study.json").read_bytes() == kept
+    study(sx.read(file, "class"), tmp_path / "once", settings)
+    whole = (tmp_path / "once" / "study.json").read_bytes()
+    for stop in ("logistic", "test"):  # within the path, and after it
+
+        def progress(what, done, total, stop=stop):
+            if stop in what and (done or stop == "test"):
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            study(sx.read(file, "class"), tmp_path / stop, settings, progress=progress)
+        study(sx.read(file, "class"), tmp_path / stop, settings)
+        assert (tmp_path / stop / "study.json").read_bytes() == whole
+    done = run("study", file, "--folds", "3", "--scoring", "error", "-o", tmp_path / "errors")
+    assert "candidates, error on held-out rows" in done.stdout
 
 
 def test_the_label_is_no_guarantee(rare_file, tmp_path):

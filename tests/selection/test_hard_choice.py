@@ -8,6 +8,7 @@ from sklearn.metrics import log_loss
 from separatrix.data.raw_rows import RawRows
 from separatrix.data.table import Table
 from separatrix.selection.candidates import Search
+from separatrix.selection.compared import Candidate
 from separatrix.selection.folds import Folding, folds_of
 from separatrix.selection.hard_choice import is_hard
 from separatrix.selection.scores import Measure
@@ -75,6 +76,7 @@ def test_the_log_loss_is_that_of_a_peer():
         {"measure": Measure("balanced")},
         {"rule": "one_standard_error"},
         {"class_weight": "balanced"},
+        {"is_given": True},  # the error, by name
     ],
     ids=str,
 )
@@ -83,6 +85,40 @@ def test_whoever_says_what_chooses_is_obeyed(settings):
     search = search_of(X, y, **settings)
     best = search.best(("standard", "raw"))
     assert best.measure == settings.get("measure")
+
+
+def test_of_more_rows_than_the_sample_the_errors_choose(monkeypatch):
+    X, y = weak()
+    monkeypatch.setattr(Search, "_sample", lambda self: self.rows[:200])
+    assert search_of(X, y).best(("standard",)).measure is None
+
+
+def test_the_hinge_alone_is_chosen_by_its_errors():
+    X, y = weak()
+    assert search_of(X, y).best(("standard", "raw"), ("hinge",)).measure is None
+
+
+def test_the_logistic_loss_has_a_grid_of_its_own():
+    """Calibrated scores of the squared hinge prefer another C."""
+    X, y = weak()
+    search = search_of(X, y)
+    search.best(("standard",))
+    hinge, logistic = search.compared
+    assert logistic.candidate.loss == "logistic"
+    assert logistic.found.table["C"].max() >= hinge.found.table["C"].max() / 10.0
+    alone = search_of(X, y, measure=Measure("log_loss"))
+    peer = alone.compare(Candidate("standard", "logistic"), np.arange(len(y)))
+    assert logistic.losses.mean() == pytest.approx(peer.losses.mean(), rel=1e-3)
+
+
+def test_notes_are_those_of_the_log_loss():
+    for seed in range(12):
+        X, y = weak(200, seed=seed)
+        search = search_of(X, y)
+        search.best(("standard", "raw"))
+        for each in search.compared[: 2 * (search.measure is not None)]:
+            said = any("wider range of Cs" in note for note in each.found.table.notes)
+            assert said == (each.chosen in (0, len(each.found.table) - 1)), seed
 
 
 def test_one_candidate_alone_and_an_easy_table_are_judged_by_their_errors():

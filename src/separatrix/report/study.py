@@ -404,7 +404,8 @@ class Study:
         search = Search(
             raw, self.parts.train, self.codes, np.arange(len(self.names)), folds=self.folding,
             seed=settings.seed, workers=cores(), class_weight=balanced, Cs=settings.Cs,
-            rule=settings.rule, deadline=deadline, measure=self.measure, store=self.journal,
+            rule=settings.rule, deadline=deadline, measure=self.measure,
+            is_given=settings.scoring is not None, store=self.journal,
             l1=settings.l1 if settings.device == "cpu" else 0.0, progress=self._say,
         )  # fmt: skip
         features = raw.candidates if settings.features == "auto" else (settings.features,)

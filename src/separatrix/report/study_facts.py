@@ -160,7 +160,7 @@ def _codes_at_costs(machine: Any, chances: np.ndarray) -> np.ndarray | None:
 
 def _chosen_by(work: Study) -> str:
     """Say what chose among several candidates; of one there was nothing to choose but C."""
-    if len(work.candidates) < 2:
+    if len(work.candidates) < 2 and work.chose is work.measure:
         return ""
     from separatrix.selection.choice import rule_of_choice
 

@@ -4,8 +4,9 @@
 
 Features are learned inside each fold, from the rows that train there (`data/raw_rows.py`). They are
 compared by the squared hinge, whose paths cost least; hinge and logistic loss are tried on the
-features that won, at three values of C. A loss that is then behind by more than a standard error of
-the difference is dropped; of the others, C is refined. Of many rows a sample compares the features.
+features that won, at three values of C (by the log loss, on their own grid: calibrated scores of
+the squared hinge prefer another C). A loss that is then behind by more than a standard error of the
+difference is dropped; of the others, C is refined. Of many rows a sample compares the features.
 Where columns are many for the rows, the lasso is tried last (`sparse_candidate.py`).
 
 C is counted in units of 1 / mean |x|^2, so that one grid serves columns of any scale; columns as
@@ -85,6 +86,7 @@ class Search:
         rule: str = "best",
         deadline: float = np.inf,
         measure: Measure | None = None,
+        is_given: bool = False,
         l1: float | None = None,
         store: Store | None = None,
         progress: Callable[[str, float, float], None] | None = None,
@@ -95,7 +97,7 @@ class Search:
         self.class_weight, self.progress = class_weight, progress
         self.Cs, self.rule, self.deadline = Cs, rule, deadline
         self.values, self._given = checked_grid(Cs)  # refuses what is no C
-        self.measure = measure
+        self.measure, self.is_given = measure, is_given  # also where it is the error
         self.l1 = l1  # of every candidate; None: the lasso is one of them where columns are many
         self.store: Store = InMemory() if store is None else store
         self.compared: list[Compared] = []
@@ -105,12 +107,13 @@ class Search:
     def best(self, features: Sequence[str], losses: Sequence[str] = LOSSES) -> Compared:
         """Compare features, then losses, and return the best of all."""
         chosen = self._best_features(features, losses[0])
-        if len(features) * len(losses) > 1 and self._is_hard:
+        if self._is_hard(losses):
             chosen = self._by_log_loss() or chosen
         final = [chosen]
         for loss in losses[1:]:
             if self._has_time and self._is_worth(loss, chosen):
-                Cs = None if self._given else tuple(chosen.C * c for c in self._around)
+                around = not self._given and self.measure != LOG_LOSS
+                Cs = tuple(chosen.C * c for c in self._around) if around else None
                 again = replace(chosen.candidate, loss=loss)
                 final.append(self.compare(again, self.rows, Cs, _least(final)))
         if self._has_time and self._is_worth_sparse(chosen, losses):
@@ -122,12 +125,12 @@ class Search:
         cuts = final[0].cuts
         return final[chosen_of([each.losses for each in final], len(self.rows), cuts)]
 
-    @property
-    def _is_hard(self) -> bool:
-        """Whether errors are many, nobody said what chooses, and all met the same folds."""
-        usual = self.measure is None and self.rule == "best" and self.class_weight is None
-        alike = all(each.n_rows == len(self.rows) for each in self.compared)
-        if not usual or not alike or self.raw.has_texts:
+    def _is_hard(self, losses: Sequence[str]) -> bool:
+        """Whether errors are many, nobody said what chooses, and there is something to choose."""
+        usual = self.measure is None and not self.is_given and self.rule == "best"
+        usual = usual and self.class_weight is None and losses[0] != "hinge"
+        more = len(self.compared) > 1 or (len(losses) > 1 and self._has_time)
+        if not usual or not more or self.raw.has_texts or len(self._sample()) < len(self.rows):
             return False
         return is_hard(min(each.error for each in self.compared), self.codes[self.rows])
 
@@ -323,6 +326,8 @@ class Search:
         n, d = len(self.rows), chosen.n_features
         if self.l1 is not None or self.raw.has_texts or len(losses) == 1:
             return False
+        if chosen.candidate.features in GAMMAS:
+            return False  # that a random cosine has no weight says nothing of a column
         models = 1 if len(self.classes) == 2 else len(self.classes)
         most = _SPARSE_ENTRIES if d > n else _HINGE_ENTRIES
         if chosen.candidate.features == SPLINES:

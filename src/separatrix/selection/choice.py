@@ -73,8 +73,8 @@ def rule_of_choice(
     end = "highest" if measure is not None and measure.larger_is_better else "least"
     what = f"Chosen by the {end} {'error' if measure is None else measure.title} on held-out rows"
     why = (
-        " More than half of the errors of always naming the commonest class remain, and with so "
-        "many errors their number says little."
+        " Where features were compared, more than half of the errors of always naming the "
+        "commonest class remained, and with so many errors their number says little."
     )
     why = why if is_hard else ""
     if n_rows >= _MANY:

@@ -40,10 +40,11 @@ from separatrix.selection.refinement import (
 from separatrix.selection.scores import Measure
 from separatrix.solvers.running.threads import AtOnce, one_thread
 
-__all__ = ["OUT_OF_TIME", "RULES", "FoundPath", "Store", "cross_validate"]
+__all__ = ["OUT_OF_TIME", "RULES", "FoundPath", "Store", "cross_validate", "with_measure"]
 
 RULES = ("best", "one_standard_error")
 OUT_OF_TIME = "for want of time"
+_AT_THE_END = "The best C is the"
 Key = tuple[str, int]
 CellToDo = tuple[float, int, Arrays | None]  # C, fold, and where to start
 Progress = Callable[[int, int, str], None]
@@ -361,13 +362,17 @@ def _of_measure(measure: Measure, losses: np.ndarray) -> dict[str, np.ndarray]:
 
 def with_measure(found: FoundPath, measure: Measure, losses: np.ndarray) -> FoundPath:
     """Return a path that was walked by its errors, judged by a measure: its losses, a row a C."""
-    old = found.table
-    columns = {name: old[name] for name in old.columns[:4]} | _of_measure(measure, losses)
-    columns |= {name: old[name] for name in old.columns[4:]}
+    old, means = found.table, losses.mean(axis=1)
+    columns: dict[str, np.ndarray] = {}
+    for name in old.columns:
+        columns[name] = old[name]
+        if name == "standard_error":
+            columns |= _of_measure(measure, losses)
+    notes = tuple(each for each in old.notes if not each.startswith(_AT_THE_END))
+    notes += _note_of_end(means)
     table = PathTable(
-        columns, int(np.argmin(losses.mean(axis=1))), old.reason, old.fold_errors, old.notes,
-        old.loss, losses,
-    )  # fmt: skip
+        columns, int(means.argmin()), old.reason, old.fold_errors, notes, old.loss, losses
+    )
     return replace(found, table=table, losses=losses)
 
 
@@ -405,7 +410,13 @@ def _reason(walk: _Walk, losses: np.ndarray, best: int, chosen: int) -> tuple[st
     ties = int((means == means[best]).sum())
     if chosen == best and ties > 1:
         reason = reason[:-1] + f"; of {ties} values that share it, the smallest is taken."
-    if len(Cs) > 1 and best in (0, len(Cs) - 1) and ties == 1:
-        end = "smallest" if best == 0 else "largest"
-        notes.append(f"The best C is the {end} tried: a wider range of Cs may hold a better one.")
-    return reason, tuple(notes)
+    return reason, (*notes, *_note_of_end(means))
+
+
+def _note_of_end(means: np.ndarray) -> tuple[str, ...]:
+    """Say where the best C is the smallest or the largest tried."""
+    best = int(means.argmin())
+    if len(means) == 1 or best not in (0, len(means) - 1) or (means == means[best]).sum() > 1:
+        return ()
+    end = "smallest" if best == 0 else "largest"
+    return (f"{_AT_THE_END} {end} tried: a wider range of Cs may hold a better one.",)

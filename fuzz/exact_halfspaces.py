@@ -142,7 +142,7 @@ def infinite_is_possible(z: Sequence[Row], tight: Sequence[int], infinite: Seque
 
     Columns that depend on columns to their left have no coefficient (NaN). Of the others those are
     finite that are 0 for every w of product 0 with the rows on the boundary. A coefficient that
-    runs is "open" exactly if directions of both signs exist.
+    runs is "open" exactly if directions of both signs exist; "unknown" says only that it runs.
     """
     kept, _ = pivots_of(z)
     if any((v != v) == (j in kept) for j, v in enumerate(infinite)):
@@ -168,5 +168,5 @@ def infinite_is_possible(z: Sequence[Row], tight: Sequence[int], infinite: Seque
         return not has_nonnegative_solution(columns, [fmpq(0)] * len(kept) + [fmpq(1)])
 
     expected = {(True, True): "open", (True, False): math.inf, (False, True): -math.inf}
-    running = [j for j, value in enumerate(claimed) if value != 0.0]
+    running = [j for j, value in enumerate(claimed) if value not in (0.0, "unknown")]
     return all(claimed[j] == expected.get((exists(j, 1), exists(j, -1))) for j in running)

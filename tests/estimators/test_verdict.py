@@ -94,6 +94,21 @@ def test_a_verdict_that_was_tampered_with_is_refused():
         sx.Verdict.from_json("{}")
 
 
+@pytest.mark.parametrize(
+    ("said", "holds"), [("inf", True), ("unknown", True), ("open", False), ("-inf", False)]
+)
+def test_a_sign_that_took_too_long_is_no_false_claim(said, holds):
+    """Another machine may have had the time: what is checked is that the coefficient runs."""
+    X = np.array([[0, 1.0], [0, 2.0], [0, 1.5], [0, 0.5], [1, 3.0]])
+    y = [0, 1, 0, 1, 1]
+    whole = json.loads(sx.separability(X, y).to_json())
+    assert whole["infinite"] == ["0.0", "inf", "0.0"]
+    whole["infinite"][1] = said
+    assert sx.Verdict.from_json(json.dumps(whole)).check(X, y) == holds
+    whole["infinite"][2] = "unknown"  # a finite one does not run
+    assert not sx.Verdict.from_json(json.dumps(whole)).check(X, y)
+
+
 def test_a_verdict_is_neither_true_nor_false():
     with pytest.raises(TypeError, match="kind"):
         bool(sx.separability(SQUARE, CROSSED))

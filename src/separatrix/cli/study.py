@@ -90,7 +90,7 @@ def study(
     ] = None,
     scoring: Annotated[
         Scoring | None,
-        typer.Option(help="What chooses on held-out rows; the error if left out."),
+        typer.Option(help="What chooses; if left out, the error, or on hard tables the log loss."),
     ] = None,
     mistakes: Annotated[
         str | None,

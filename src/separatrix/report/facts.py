@@ -621,7 +621,7 @@ class Facts:
 
     @property
     def chosen_measure(self) -> str:
-        """The measure that chose, by its name: the one asked for, or that of the path over C."""
+        """The measure that chose, by its name: the one given, or that of the path over C."""
         if self.scoring is not None:
             return self.scoring.title
         return "" if self.path is None or self.path.measure == "error" else self.path.measure

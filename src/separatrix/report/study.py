@@ -436,7 +436,7 @@ class Study:
 
     @property
     def chose(self) -> Measure | None:
-        """The measure that chose the model: the one asked for, or the log loss of a hard table."""
+        """The measure that chose the model: the one given, or the log loss of a hard table."""
         from separatrix.selection.hard_choice import LOG_LOSS
 
         scored = any(each.score is not None for each in self.candidates)

@@ -65,7 +65,7 @@ def rule_of_choice(
 ) -> str:
     """Say what chose among the candidates, and how small leads were settled.
 
-    `is_hard`: nobody asked for the measure, the many errors did (`hard_choice.py`).
+    `is_hard`: nobody gave the measure, the many errors did (`hard_choice.py`).
 
     >>> rule_of_choice(5_000)
     'Chosen by the least error on held-out rows.'

@@ -117,7 +117,7 @@ def test_a_hard_table_says_that_the_log_loss_chose(tmp_path):
     done = run("study", file, "--folds", "3", "-o", out)
     assert "chosen by: the least log loss on held-out rows; a lead of at most a" in done.stdout
     facts = Facts.from_json((out / "study.json").read_text())
-    assert facts.scoring is None  # nobody asked for it: the test is told by its errors
+    assert facts.scoring is None  # nobody gave it: the headline is the error
     assert facts.chosen_measure == facts.path.measure == "log loss"
     assert "more than half of the errors of always naming" in facts.chosen_by
     least = min(facts.candidates, key=lambda each: each.score)

@@ -1,13 +1,16 @@
 """Tables on which every candidate errs often: the log loss chooses, of cells that are there."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
+from separatrix.data.encodings.column_features import GAMMAS
 from separatrix.data.raw_rows import RawRows
 from separatrix.data.table import Table
-from separatrix.selection.candidates import Search
+from separatrix.selection.candidates import LOSSES, Search
 from separatrix.selection.compared import Candidate
 from separatrix.selection.folds import Folding, folds_of
 from separatrix.selection.hard_choice import is_hard
@@ -126,6 +129,22 @@ def test_one_candidate_alone_and_an_easy_table_are_judged_by_their_errors():
     assert search_of(X, y).best(("standard",), ("logistic",)).measure is None
     X, y = weak(noise=0.1)
     assert search_of(X, y).best(("standard", "raw")).measure is None
+
+
+def test_one_candidate_for_want_of_time_is_judged_by_its_errors():
+    X, y = weak()
+    search = search_of(X, y, deadline=-np.inf)
+    assert search.best(("standard",)).measure is None
+    assert len(search.compared) == 1
+
+
+def test_the_lasso_of_random_cosines_is_not_tried():
+    """That a random cosine has no weight says nothing of a column."""
+    X, y = weak()
+    search = search_of(X, y)
+    for features, tried in (("standard", True), (next(iter(GAMMAS)), False)):
+        chosen = SimpleNamespace(candidate=Candidate(features, "squared_hinge"), n_features=90)
+        assert search._is_worth_sparse(chosen, LOSSES) == tried
 
 
 def test_rows_in_the_order_of_time_have_no_scores_before_the_first_fold():

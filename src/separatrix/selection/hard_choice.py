@@ -2,7 +2,7 @@
 
     error of the best features  >  1/2 error of always naming the commonest class
 
-Most of so many errors are chance, and their number tells candidates apart badly: a row on the
+Most of so many errors are chance, and their number tells candidates apart badly: a row near the
 boundary counts fully or not at all. The log loss of calibrated probabilities sees how far every row
 is on its side. The paths of the features are there already, and are judged again without a fit;
 further losses are then compared as `--scoring log_loss` compares them. (On 50 generated tables of
@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -48,19 +47,17 @@ def is_hard(error: float, codes: np.ndarray) -> bool:
 def by_log_loss(each: Compared, store: Store, folds: Sequence[Fold], codes: np.ndarray) -> Compared:
     """Return a candidate at its C of least log loss, of those walked for their errors."""
     kept = Kept(store, each.candidate, each.n_rows)
-    table = each.found.table
-    loss, several = each.candidate.loss, len(np.unique(codes))
-    kind = "softmax" if is_softmax(loss, several) else loss
-    truth = [codes[fold.validation > 0.0] for fold in folds]
+    several = len(np.unique(codes))
+    kind = "softmax" if is_softmax(each.candidate.loss, several) else each.candidate.loss
+    held = [fold.validation > 0.0 for fold in folds]
 
-    def losses(C: float) -> Any:
-        parts = [_cell(kept, C, number) for number in range(len(folds))]
-        return LOG_LOSS.losses(list(zip(parts, truth, strict=True)), kind)
+    def losses(scores: np.ndarray) -> np.ndarray:
+        return LOG_LOSS.losses([(scores[rows], codes[rows]) for rows in held], kind)
 
-    found = with_measure(each.found, LOG_LOSS, np.array([losses(C) for C in table["C"].tolist()]))
-    place = int(np.argmin(found.losses.mean(axis=1)))
-    scores = held_out(kept, float(table["C"][place]), folds)
-    return replace(each, found=found, chosen=place, scores=scores, measure=LOG_LOSS, more=())
+    scores = [held_out(kept, C, folds) for C in each.found.table["C"].tolist()]
+    found = with_measure(each.found, LOG_LOSS, np.array([losses(one) for one in scores]))
+    place = found.table.chosen
+    return replace(each, found=found, chosen=place, scores=scores[place], measure=LOG_LOSS, more=())
 
 
 def sees_something(losses: np.ndarray, folds: Sequence[Fold], codes: np.ndarray) -> bool:
@@ -75,9 +72,3 @@ def sees_something(losses: np.ndarray, folds: Sequence[Fold], codes: np.ndarray)
     logs = np.log(np.maximum(np.bincount(codes) / len(codes), np.finfo(float).tiny))
     gain = np.array([-logs[codes[fold.validation > 0.0]].mean() for fold in folds]) - losses
     return bool(gain.mean() > _SEEN * standard_error(gain))
-
-
-def _cell(kept: Kept, C: float, fold: int) -> np.ndarray:
-    found = kept.get((C.hex(), fold))
-    assert found is not None, "every cell of a path is kept"
-    return np.asarray(found[1]["scores"])

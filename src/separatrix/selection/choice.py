@@ -72,17 +72,14 @@ def rule_of_choice(
     """
     end = "highest" if measure is not None and measure.larger_is_better else "least"
     what = f"Chosen by the {end} {'error' if measure is None else measure.title} on held-out rows"
-    why = (
-        " Where features were compared, more than half of the errors of always naming the "
-        "commonest class remained, and with so many errors their number says little."
-    )
-    why = why if is_hard else ""
+    if is_hard:
+        what += ", since all features left so many errors that their number says little"
     if n_rows >= _MANY:
-        return f"{what}.{why}"
+        return f"{what}."
     again = f" Candidates near the best were judged on {cuts} cuts into folds." if cuts > 1 else ""
     return (
         f"{what}; a lead of at most a quarter of its standard error does not count, and the "
-        f"simpler candidate, tried before, wins.{again}{why}"
+        f"simpler candidate, tried before, wins.{again}"
     )
 
 

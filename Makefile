@@ -30,10 +30,10 @@ test-all: $(READY)  ## every test, the long ones too; then the loops again, inte
 	$(BIN)/coverage report --fail-under=93
 	$(BIN)/coverage report --include="*/separatrix/storage/*,*/separatrix/checker/*" --fail-under=95
 
-# The long tests, and once more, with many cases, those that generate their problems. A file of
-# long tests would keep one process busy after the other has ended: tests are taken over one by one.
+# A file of long tests would keep one process busy after the other has ended: tests are taken over
+# one by one.
 test-long: $(READY)
-	TESTS_PASSED= SEPARATRIX_CASES=many $(BIN)/python -m pytest -q $(WORKERS) --dist=worksteal -m "(long or many) and not apart"
+	TESTS_PASSED= SEPARATRIX_CASES=many $(BIN)/python -m pytest -q $(WORKERS) --dist=worksteal -m "long and not apart"
 
 # scikit-learn's own tests with our estimators, and its checks of every configuration.
 test-peers: $(READY)

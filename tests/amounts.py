@@ -2,6 +2,8 @@
 
 import os
 
+import pytest
+
 from separatrix._compiled import is_interpreted
 
 AMOUNT = os.environ.get("SEPARATRIX_CASES", "few")
@@ -16,3 +18,8 @@ def cases(count: int) -> range:
         return range(max(1, count // 80))
     one_in, least = SHARES[AMOUNT]
     return range(min(count, max(least, count // one_in)))
+
+
+COMPILED_ONLY = pytest.mark.skipif(
+    is_interpreted(), reason="as compiled, and a hundred times slower"
+)

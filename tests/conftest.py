@@ -2,6 +2,8 @@
 
 import os
 import re
+import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -39,7 +41,36 @@ def passed_before():
     return Path(name) if name else None
 
 
+def compile_unmeasured():
+    """Pause the measuring of coverage while numba compiles, which it slows by half."""
+    from numba.core import event
+
+    from coverage import Coverage
+
+    class Unmeasured(event.Listener):
+        depth = 0
+        paused = None
+
+        def on_start(self, event):
+            if threading.current_thread() is threading.main_thread():
+                self.depth += 1
+                if self.depth == 1 and sys.gettrace() is not None:
+                    self.paused = Coverage.current()
+                    self.paused.stop()
+
+        def on_end(self, event):
+            if threading.current_thread() is threading.main_thread():
+                self.depth -= 1
+                if self.depth == 0 and self.paused is not None:
+                    self.paused.start()
+                    self.paused = None
+
+    event.register("numba:compile", Unmeasured())
+
+
 def pytest_configure(config):
+    if config.getoption("--cov", None) and not is_interpreted():
+        compile_unmeasured()
     file = passed_before()
     if file and not hasattr(config, "workerinput"):
         config.pluginmanager.register(NotePassed(file))
@@ -70,8 +101,10 @@ def pytest_collection_modifyitems(config, items):
     for item in items:
         test = getattr(item, "obj", None)
         code = getattr(test, "__code__", None)
-        if getattr(test, "is_hypothesis_test", False) or (code and "cases" in code.co_names):
-            item.add_marker("many")
+        names = getattr(code, "co_names", ())
+        generates = getattr(test, "is_hypothesis_test", False) or "cases" in names
+        if generates and not is_interpreted():
+            item.add_marker("no_cover")  # its many problems take ways that others take
 
 
 @pytest.hookimpl(wrapper=True)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import separatrix as sx
-from separatrix._compiled import is_interpreted
+from tests.amounts import COMPILED_ONLY
 from tests.cli.command import separatrix as run
 
 
@@ -93,7 +93,7 @@ def test_surrogate_halves_in_a_class_are_printed_as_they_can_be(tmp_path):
 
 
 @pytest.mark.long
-@pytest.mark.skipif(is_interpreted(), reason="as compiled, and many times slower")
+@COMPILED_ONLY
 def test_a_million_rows_from_standard_input_in_little_memory(tmp_path):
     """The rows come from a process that never ends by itself; the memory stays what it is."""
     data, model = tmp_path / "d.libsvm", tmp_path / "m.sx"

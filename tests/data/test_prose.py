@@ -9,6 +9,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 import separatrix as sx
 from separatrix.data.encodings.encoding import TableEncoding
 from separatrix.data.raw_rows import RawRows
+from tests.amounts import COMPILED_ONLY
 from tests.cli.command import separatrix as run
 
 
@@ -89,6 +90,7 @@ def test_scaling_leaves_words_alone_and_test_rows_teach_none():
     assert known["comment"] == {c["name"]: c for c in alone["columns"]}["comment"]
 
 
+@COMPILED_ONLY
 def test_study_predict_and_verify(tmp_path):
     file = tmp_path / "mixed.csv"
     frame().to_csv(file, index=False)

@@ -9,14 +9,16 @@ from types import ModuleType
 
 import pytest
 from sklearn.base import BaseEstimator
+from tests.amounts import COMPILED_ONLY
 from tests.estimator_checks import assert_nothing_to_excuse
 
 import separatrix as sx
-from separatrix._compiled import is_interpreted
 
-# What has no default: the estimator to wrap. And a smaller budget: on rows that overlap a million
-# updates, each with a pass for the pocket, take minutes.
+# What has no default: the estimator to wrap. And smaller budgets: on rows that overlap a million
+# updates, each with a pass for the pocket, take minutes, and so do a hundred whole paths over C.
 REQUIRED = {
+    "LinearSVMCV": "Cs=3, cv=3",
+    "LogisticRegressionCV": "Cs=3, cv=3",
     "OneVsOne": "sx.LinearSVM()",
     "OneVsRest": "sx.LinearSVM()",
     "Perceptron": "max_updates=50_000",
@@ -47,11 +49,6 @@ def made(name):
 def test_the_estimators_are_found():
     assert {"LinearSVM", "LinearSVMCV", "OneVsRest", "lift.Polynomial"} <= set(PUBLIC)
     assert ALONE | set(REQUIRED) <= set(PUBLIC)
-
-
-COMPILED_ONLY = pytest.mark.skipif(
-    is_interpreted(), reason="the same check as compiled, a hundred times slower"
-)
 
 
 @pytest.mark.long

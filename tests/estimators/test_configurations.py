@@ -4,10 +4,9 @@ Failures are those that a parameter forbids, each with its reason, and no others
 """
 
 import pytest
+from tests.amounts import COMPILED_ONLY
 from tests.estimator_checks import outcomes_of
 from tests.estimators.configurations import CONFIGURATIONS, FORBIDDEN, forbidden
-
-from separatrix._compiled import is_interpreted
 
 EVERY = [made for group in CONFIGURATIONS.values() for made in group]
 
@@ -22,7 +21,7 @@ def test_there_are_ninety_and_each_is_there_once():
 
 @pytest.mark.long
 @pytest.mark.apart
-@pytest.mark.skipif(is_interpreted(), reason="the same check as compiled, a hundred times slower")
+@COMPILED_ONLY
 @pytest.mark.parametrize("group", CONFIGURATIONS)
 def test_failures_are_those_that_a_parameter_forbids(group):
     found = outcomes_of(*CONFIGURATIONS[group])

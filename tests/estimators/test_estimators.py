@@ -11,12 +11,11 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 from tests.amounts import ALL as EVERY_CASE
-from tests.amounts import cases
+from tests.amounts import COMPILED_ONLY, cases
 from tests.estimator_checks import assert_nothing_to_excuse
 from tests.problems import as_sparse, problem
 
 import separatrix as sx
-from separatrix._compiled import is_interpreted
 from separatrix.problem.equilibrate import packing_order
 from separatrix.problem.fingerprint import fingerprint
 from separatrix.problem.signed import SignedProblem
@@ -43,7 +42,7 @@ if EVERY_CASE:
 
 
 @pytest.mark.long
-@pytest.mark.skipif(is_interpreted(), reason="the same check as compiled, a hundred times slower")
+@COMPILED_ONLY
 def test_scikit_learn_finds_nothing_to_excuse():
     assert_nothing_to_excuse(*MACHINES)
 

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from sklearn.datasets import load_digits, load_iris, make_moons
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
-from tests.amounts import cases
+from tests.amounts import COMPILED_ONLY, cases
 from tests.estimator_checks import assert_nothing_to_excuse
 from tests.naive import kernel_direct as naive
 from tests.problems import as_sparse
@@ -37,7 +37,7 @@ def posed(seed):
 
 
 @pytest.mark.long
-@pytest.mark.skipif(is_interpreted(), reason="the same check as compiled, a hundred times slower")
+@COMPILED_ONLY
 def test_scikit_learn_finds_nothing_to_excuse():
     assert_nothing_to_excuse('KernelSVM(multi_class="direct")')
 

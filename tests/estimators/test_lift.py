@@ -8,11 +8,10 @@ from sklearn.kernel_approximation import Nystroem
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 from sklearn.preprocessing import PolynomialFeatures
 from sklearn.utils.estimator_checks import check_estimator
-from tests.amounts import cases
+from tests.amounts import COMPILED_ONLY, cases
 from tests.naive import lifting as naive
 
 import separatrix as sx
-from separatrix._compiled import is_interpreted
 
 EVERY = [
     sx.lift.Polynomial(),
@@ -26,7 +25,7 @@ EVERY = [
 ]
 
 
-@pytest.mark.skipif(is_interpreted(), reason="the same check as compiled, much slower")
+@COMPILED_ONLY
 @pytest.mark.parametrize("lift", EVERY, ids=str)
 def test_scikit_learn_finds_nothing_to_excuse(lift):
     outcomes = check_estimator(lift, on_skip=None, on_fail=None)

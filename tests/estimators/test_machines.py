@@ -14,7 +14,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
-from tests.amounts import cases
+from tests.amounts import COMPILED_ONLY, cases
 from tests.estimator_checks import assert_nothing_to_excuse
 from tests.naive import machine as naive
 from tests.optional import shared_file
@@ -62,7 +62,7 @@ def posed(seed):
 
 
 @pytest.mark.long
-@pytest.mark.skipif(is_interpreted(), reason="the same check as compiled, a hundred times slower")
+@COMPILED_ONLY
 def test_scikit_learn_finds_nothing_to_excuse():
     assert_nothing_to_excuse(
         "LinearSVM(C=100.0)",

@@ -7,17 +7,16 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.svm import LinearSVC
-from tests.amounts import cases
+from tests.amounts import COMPILED_ONLY, cases
 from tests.estimator_checks import assert_nothing_to_excuse
 from tests.problems import as_sparse
 from tests.problems_many import many
 
 import separatrix as sx
-from separatrix._compiled import is_interpreted
 
 
 @pytest.mark.long
-@pytest.mark.skipif(is_interpreted(), reason="the same check as compiled, a hundred times slower")
+@COMPILED_ONLY
 def test_scikit_learn_finds_nothing_to_excuse():
     assert_nothing_to_excuse(
         'LinearSVM(multi_class="direct")',

@@ -10,7 +10,7 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import SGDClassifier
 from sklearn.preprocessing import StandardScaler
-from tests.amounts import cases
+from tests.amounts import COMPILED_ONLY, cases
 from tests.estimator_checks import assert_nothing_to_excuse
 from tests.naive import machine as naive
 from tests.optional import shared_file
@@ -36,7 +36,7 @@ def clouds(n=400, d=6, seed=0):
 
 
 @pytest.mark.long
-@pytest.mark.skipif(is_interpreted(), reason="the same check as compiled, a hundred times slower")
+@COMPILED_ONLY
 def test_scikit_learn_finds_nothing_to_excuse():
     assert_nothing_to_excuse('SGD("logistic", scale=False)')
 

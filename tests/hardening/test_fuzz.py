@@ -10,7 +10,7 @@ from fuzz import (
     report_names,
 )
 from fuzz.model_seeds import model_files as seeds
-from tests.amounts import cases
+from tests.amounts import COMPILED_ONLY, cases
 
 import separatrix as sx
 from separatrix._compiled import is_interpreted
@@ -39,7 +39,7 @@ def test_forged_certificates_of_every_kind():
 
 
 @pytest.mark.long
-@pytest.mark.skipif(is_interpreted(), reason="as compiled, and many times slower")
+@COMPILED_ONLY
 def test_forks_and_threads():
     forks_and_threads.run(len(cases(3)), len(cases(1)), say=lambda *_, **__: None)
 

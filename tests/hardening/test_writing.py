@@ -11,11 +11,10 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from fuzz import kills
-from tests.amounts import cases
+from tests.amounts import COMPILED_ONLY, cases
 from tests.cli.command import separatrix
 
 import separatrix as sx
-from separatrix._compiled import is_interpreted
 from separatrix._write_aside import create_whole, write_whole
 from separatrix.plots._drawing import written_aside
 
@@ -238,7 +237,7 @@ def test_thirty_kills_while_saving():
 
 
 @pytest.mark.long
-@pytest.mark.skipif(is_interpreted(), reason="as compiled, and many times slower")
+@COMPILED_ONLY
 def test_five_kills_of_a_stream():
     told = kills.run({"stream": 5}, seed=3, say=lambda *_, **__: None)
     assert told["stream"]["kills"] >= 5

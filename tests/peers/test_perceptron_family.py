@@ -6,12 +6,11 @@ from numpy.testing import assert_allclose
 from scipy.optimize import linprog, nnls
 from sklearn.datasets import load_svmlight_file
 from sklearn.linear_model import Perceptron as SklearnPerceptron
-from tests.amounts import cases
+from tests.amounts import COMPILED_ONLY, cases
 from tests.optional import shared_file
 from tests.problems import problem
 
 import separatrix as sx
-from separatrix._compiled import is_interpreted
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.running.drive import Status, solve
 from separatrix.solvers.updates import kozinec, perceptron
@@ -69,7 +68,7 @@ def test_bounds_enclose_the_largest_margin_found_by_least_squares():
         assert largest <= upper * (1 + 1e-9)
 
 
-@pytest.mark.skipif(is_interpreted(), reason="as compiled, and many times slower")
+@COMPILED_ONLY
 def test_mushrooms_are_separated_and_a9a_is_not():
     X, y = load_svmlight_file(str(shared_file("mushrooms.libsvm")))
     for machine in (sx.Perceptron(), sx.Kozinec()):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy import sparse
-from tests.amounts import cases
+from tests.amounts import COMPILED_ONLY, cases
 from tests.optional import shared_file
 from tests.problems import as_sparse, problem
 from tests.solvers import gram_run
@@ -94,6 +94,7 @@ def test_budgets_add_up():
         assert whole.alpha.tobytes() == ones.alpha.tobytes()
 
 
+@COMPILED_ONLY
 def test_hard_margin_of_the_colon_data():
     table = sx.read(shared_file("alon.csv.gz"), target="class")
     X, labels = np.asarray(table.X, dtype=float), np.asarray(table.y)

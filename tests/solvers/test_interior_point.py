@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.amounts import cases
+from tests.amounts import COMPILED_ONLY, cases
 from tests.naive.interior_point import hinge_optimum
 from tests.problems import as_sparse, problem
 
@@ -190,6 +190,7 @@ def test_starts_from_any_claim():
             assert_bracket(posed, state, TOL)
 
 
+@COMPILED_ONLY
 def test_a_claim_of_other_costs_saves_iterations():
     rng = np.random.default_rng(4)
     X = rng.normal(size=(4_000, 20)) * 10.0 ** rng.normal(size=20)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from tests.amounts import cases
+from tests.amounts import COMPILED_ONLY, cases
 from tests.naive import perceptron as naive
 from tests.problems import as_sparse, problem
 from tests.solvers.runs import same_until_a_tie
@@ -80,6 +80,7 @@ def test_every_weight_in_the_pocket_is_the_best_so_far():
         assert honest <= max(plain.errors, len(Z))
 
 
+@COMPILED_ONLY
 def test_the_ratchet_tests_few_weights_and_finds_good_ones():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 3))

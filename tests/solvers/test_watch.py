@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
+from tests.amounts import COMPILED_ONLY
 
 import separatrix as sx
 from separatrix.problem.losses import HINGE, SQUARED_HINGE
@@ -49,6 +50,7 @@ def drawn(reach, n=3_000, d=40, seed=0):
     return X, y, reach / d
 
 
+@COMPILED_ONLY
 def test_auto_begins_with_passes_and_ends_with_a_proof_whichever_it_takes():
     solvers = set()
     for reach in (0.01, 1.0, 280.0):
@@ -61,6 +63,7 @@ def test_auto_begins_with_passes_and_ends_with_a_proof_whichever_it_takes():
     assert solvers == {"dual_coordinate", "interior_point"}
 
 
+@COMPILED_ONLY
 def test_passes_of_a_solver_that_was_given_up_are_counted():
     X, y, C = drawn(280.0)
     auto = sx.LinearSVM(C=C, tol=1e-6).fit(X, y)
@@ -69,6 +72,7 @@ def test_passes_of_a_solver_that_was_given_up_are_counted():
     assert np.max(auto.n_passes_) > np.max(alone.n_passes_)
 
 
+@COMPILED_ONLY
 def test_the_same_problem_takes_the_same_way():
     X, y, C = drawn(280.0)
     first, second = (sx.LinearSVM(C=C, tol=1e-6).fit(X, y) for _ in range(2))
@@ -143,6 +147,7 @@ def test_updates_of_few_rows_count_as_work():
     assert watch.next == pytest.approx(5.0 + 0.25 * 40.0 / 36.0)
 
 
+@COMPILED_ONLY
 def test_two_solvers_take_turns_where_neither_ends_soon(monkeypatch):
     """Few rows count and C is large: conjugate gradients need thousands of passes."""
     monkeypatch.setattr(choose, "_NEWTON", 1.0)  # far less than it costs
@@ -217,6 +222,7 @@ def test_fewer_rows_make_newtons_method_dearer():
     assert prices[1:] == pytest.approx([2.0 * prices[0], 4.0 * prices[0]], rel=0.05)
 
 
+@COMPILED_ONLY
 def test_on_wide_noisy_rows_passes_give_way_to_newton(monkeypatch):
     monkeypatch.setattr(choose, "_MODEST", 100)  # fewer columns, as if they were many
     X, signs = wide(1_000, 200)

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 from fuzz import altered_models
 from fuzz.model_files import joined, parts
-from tests.amounts import ALL
+from tests.amounts import ALL, COMPILED_ONLY
 
 import separatrix as sx
-from separatrix._compiled import is_interpreted
 from separatrix.storage.model_file import from_bytes, to_bytes
 from separatrix.storage.model_proof import examine, prove_model
 
@@ -133,7 +132,7 @@ def test_probabilities_of_other_slopes_are_refused():
 
 
 @pytest.mark.long
-@pytest.mark.skipif(is_interpreted(), reason="as compiled, and many times slower")
+@COMPILED_ONLY
 def test_every_kind_of_model_with_a_value_altered():
     count, faults = altered_models.run(share=1 if ALL else 120)
     assert count > 100

@@ -18,6 +18,7 @@ CONFIGURATIONS = {
         "SGD('squared_hinge')",
         "SGD('perceptron')",
         "SGD('logistic', C=0.1, average=False)",
+        "SGD('logistic', scale=False)",
         "SGD(order='cyclic')",
         "SGD(scale=False, class_weight='balanced')",
         "SGD(fit_intercept=False)",
@@ -48,6 +49,7 @@ CONFIGURATIONS = {
     "DeltaRule": [
         "DeltaRule(thresholded=True, max_updates=200)",
         "DeltaRule(update='single', max_passes=20)",
+        "DeltaRule(thresholded=True, update='single')",
         "DeltaRule(update='minibatch', batch_size=4, max_passes=20)",
         "DeltaRule(update='single', order='random', max_passes=20)",
         "DeltaRule(fit_intercept=False, max_updates=200)",
@@ -72,9 +74,11 @@ CONFIGURATIONS = {
         "LeastSquares(0.5, task='regression')",
         "LeastSquares(0.5, task='regression', positive=True)",
         "LeastSquares([0.1, 1.0], task='regression', cv=3)",
+        "LeastSquares([0.1, 1.0], task='regression')",
     ],
     "Fisher": [
         "Fisher('gaussian')",
+        "Fisher('gaussian', shrinkage='ledoit-wolf')",
         "Fisher(direction='means')",
         "Fisher(shrinkage=0.5)",
         "Fisher(shrinkage='ledoit-wolf', store_covariance=True)",
@@ -88,6 +92,7 @@ CONFIGURATIONS = {
         "GaussianPlugIn('full', shrinkage='held-out')",
         "GaussianPlugIn('full', shrinkage='ledoit-wolf', store_covariance=True)",
         "GaussianPlugIn('diagonal')",
+        "GaussianPlugIn('diagonal', task='minimax')",
         "GaussianPlugIn('full', components=2)",
         "GaussianPlugIn(task='minimax')",
         "GaussianPlugIn(task='neyman-pearson')",
@@ -95,6 +100,7 @@ CONFIGURATIONS = {
     ],
     "LinearSVM": [
         "LinearSVM(C=0.1)",
+        "LinearSVM(C=100.0)",
         "LinearSVM(loss='squared_hinge')",
         "LinearSVM(multi_class='ovo')",
         "LinearSVM(multi_class='direct')",
@@ -109,7 +115,11 @@ CONFIGURATIONS = {
     ],
     "LogisticRegression": [
         "LogisticRegression(C=0.1)",
+        "LogisticRegression(C=0.01)",
         "LogisticRegression(multi_class='multinomial')",
+        "LogisticRegression(multi_class='multinomial', C=float('inf'))",
+        "LogisticRegression(multi_class='multinomial', l1_ratio=0.5)",
+        "LogisticRegression(multi_class='multinomial', l1_ratio=1.0)",
         "LogisticRegression(multi_class='ovo')",
         "LogisticRegression(class_weight='balanced')",
         "LogisticRegression(fit_intercept=False)",
@@ -122,6 +132,9 @@ CONFIGURATIONS = {
     ],
     "KernelSVM": [
         "KernelSVM(C=10.0)",
+        "KernelSVM(kernel='poly')",
+        "KernelSVM(multi_class='ovr')",
+        "KernelSVM(multi_class='direct')",
         "KernelSVM(kernel='linear')",
         "KernelSVM(kernel='poly', degree=2, coef0=1.0)",
         "KernelSVM(gamma=0.5)",
@@ -135,6 +148,8 @@ CONFIGURATIONS = {
         "KernelKozinec(epsilon=0.1, max_updates=500)",
     ],
     "paths": [
+        "LinearSVMCV()",
+        "LogisticRegressionCV()",
         "LinearSVMCV(Cs=[0.1, 1.0], cv=2, refine=False)",
         "LinearSVMCV(Cs=[0.1, 1.0], cv=2, loss='squared_hinge')",
         "LogisticRegressionCV(Cs=[0.1, 1.0], cv=2, refine=False)",
@@ -221,6 +236,7 @@ FORBIDDEN: dict[str, dict[str, str]] = {
     "LeastSquares(0.5, task='regression')": {},
     "LeastSquares(0.5, task='regression', positive=True)": {},
     "LeastSquares([0.1, 1.0], task='regression', cv=3)": {},
+    "LeastSquares([0.1, 1.0], task='regression')": {},
 }
 
 

@@ -1,7 +1,7 @@
 """Every public estimator passes scikit-learn's checks with its defaults: none excused or skipped.
 
 The estimators are found in the package, so that a new one cannot be forgotten. Other settings are
-checked beside the tests of each estimator.
+those of `configurations`.
 """
 
 from inspect import isclass
@@ -17,8 +17,8 @@ import separatrix as sx
 # What has no default: the estimator to wrap. And smaller budgets: on rows that overlap a million
 # updates, each with a pass for the pocket, take minutes, and so do a hundred whole paths over C.
 REQUIRED = {
-    "LinearSVMCV": "Cs=3, cv=3",
-    "LogisticRegressionCV": "Cs=3, cv=3",
+    "LinearSVMCV": "Cs=[0.1, 1.0], cv=2, refine=False",
+    "LogisticRegressionCV": "Cs=[0.1, 1.0], cv=2, refine=False",
     "OneVsOne": "sx.LinearSVM()",
     "OneVsRest": "sx.LinearSVM()",
     "Perceptron": "max_updates=50_000",

@@ -7,10 +7,8 @@ import pytest
 from sklearn.compose import ColumnTransformer
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
-from tests.estimator_checks import assert_nothing_to_excuse
 
 import separatrix as sx
-from separatrix._compiled import is_interpreted
 
 
 @pytest.fixture
@@ -149,11 +147,3 @@ def test_estimators_name_it_where_they_refuse_a_frame(frame, labels, column):
     with pytest.raises(sx.DataError, match=r"sx\.Encoder\(\).*sx\.read\(frame"):
         sx.LinearSVM().fit(X, labels)
     assert make_pipeline(sx.Encoder(), sx.LinearSVM()).fit(X, labels).predict(X).shape == (80,)
-
-
-@pytest.mark.long
-@pytest.mark.skipif(is_interpreted(), reason="no loops are looked at")
-def test_scikit_learns_checks():
-    assert_nothing_to_excuse(
-        "Encoder('ranks')", "Encoder('splines')", "Encoder('standard', sparse_output=False)"
-    )

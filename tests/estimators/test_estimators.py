@@ -10,9 +10,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
-from tests.amounts import ALL as EVERY_CASE
-from tests.amounts import COMPILED_ONLY, cases
-from tests.estimator_checks import assert_nothing_to_excuse
+from tests.amounts import cases
 from tests.problems import as_sparse, problem
 
 import separatrix as sx
@@ -24,27 +22,6 @@ from separatrix.solvers.updates import kozinec, perceptron
 
 BINARY = [sx.Kozinec, sx.DeltaRule]
 ALL = [*BINARY, sx.Perceptron]
-
-
-MACHINES = [
-    "Kozinec(epsilon=0.1, max_updates=1000)",
-    "DeltaRule(thresholded=True, update='single')",
-    "Fisher('gaussian', shrinkage='ledoit-wolf')",
-    "GaussianPlugIn('full')",
-    "GaussianPlugIn('diagonal', task='minimax')",
-    "LeastSquares(ridge=[0.1, 1.0], task='regression')",
-]
-if EVERY_CASE:
-    MACHINES += [
-        "Perceptron(average=True, order='random')",
-        "Perceptron(scale=True, update='batch')",
-    ]
-
-
-@pytest.mark.long
-@COMPILED_ONLY
-def test_scikit_learn_finds_nothing_to_excuse():
-    assert_nothing_to_excuse(*MACHINES)
 
 
 def two_clouds():

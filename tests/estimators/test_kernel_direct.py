@@ -8,8 +8,7 @@ from numpy.testing import assert_allclose
 from sklearn.datasets import load_digits, load_iris, make_moons
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
-from tests.amounts import COMPILED_ONLY, cases
-from tests.estimator_checks import assert_nothing_to_excuse
+from tests.amounts import cases
 from tests.naive import kernel_direct as naive
 from tests.problems import as_sparse
 from tests.problems_many import many
@@ -34,12 +33,6 @@ def direct(C=1.0, **settings):
 def posed(seed):
     X, codes, n_classes, weights, C = many(seed, most_rows=16)
     return X / max(1.0, abs(X).max() / 3.0), codes, n_classes, weights, C
-
-
-@pytest.mark.long
-@COMPILED_ONLY
-def test_scikit_learn_finds_nothing_to_excuse():
-    assert_nothing_to_excuse('KernelSVM(multi_class="direct")')
 
 
 @pytest.mark.long

@@ -11,8 +11,7 @@ from sklearn.datasets import load_digits, load_iris, make_circles, make_moons
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
-from tests.amounts import COMPILED_ONLY, cases
-from tests.estimator_checks import assert_nothing_to_excuse
+from tests.amounts import cases
 from tests.naive import smo as naive
 from tests.problems import as_sparse, problem
 
@@ -42,12 +41,6 @@ def spread(machine, n):
     share = np.zeros(n)
     share[machine.support_] = machine.dual_coef_[0]
     return share
-
-
-@pytest.mark.long
-@COMPILED_ONLY
-def test_scikit_learn_finds_nothing_to_excuse():
-    assert_nothing_to_excuse('KernelSVM(multi_class="ovr")', 'KernelSVM(kernel="poly")')
 
 
 @pytest.mark.parametrize("name", list(SETTINGS))

@@ -14,8 +14,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
-from tests.amounts import COMPILED_ONLY, cases
-from tests.estimator_checks import assert_nothing_to_excuse
+from tests.amounts import cases
 from tests.naive import machine as naive
 from tests.optional import shared_file
 from tests.problems import as_sparse, problem
@@ -59,16 +58,6 @@ def posed(seed):
             weights[np.flatnonzero(case.y_signs == sign)[:1]] = 1.0
     scales = 10.0 ** rng.uniform(-2.0, 2.0, size=case.X.shape[1]) if seed % 4 == 1 else 1.0
     return case.X * scales, case.y_signs, weights, 10.0 ** rng.integers(-2, 3)
-
-
-@pytest.mark.long
-@COMPILED_ONLY
-def test_scikit_learn_finds_nothing_to_excuse():
-    assert_nothing_to_excuse(
-        "LinearSVM(C=100.0)",
-        'LinearSVM(loss="squared_hinge")',
-        "LogisticRegression(C=0.01)",
-    )
 
 
 @pytest.mark.parametrize("loss", LOSSES)

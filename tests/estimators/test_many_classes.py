@@ -7,21 +7,11 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.svm import LinearSVC
-from tests.amounts import COMPILED_ONLY, cases
-from tests.estimator_checks import assert_nothing_to_excuse
+from tests.amounts import cases
 from tests.problems import as_sparse
 from tests.problems_many import many
 
 import separatrix as sx
-
-
-@pytest.mark.long
-@COMPILED_ONLY
-def test_scikit_learn_finds_nothing_to_excuse():
-    assert_nothing_to_excuse(
-        'LinearSVM(multi_class="direct")',
-        'LinearSVM(multi_class="ovo")',
-    )
 
 
 def direct(C=1.0, **settings):

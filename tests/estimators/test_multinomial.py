@@ -10,10 +10,8 @@ from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression as Peer
 from tests import optional
-from tests.estimator_checks import assert_nothing_to_excuse
 
 import separatrix as sx
-from separatrix._compiled import is_interpreted
 from separatrix.errors import DataError
 
 
@@ -31,16 +29,6 @@ def test_probabilities_are_those_of_scikit_learn(load, C):
     assert ours.certificate_.check(X, y)
     assert_allclose(ours.predict_proba(X), peer.predict_proba(X), atol=1e-4)
     assert_allclose(np.exp(ours.predict_log_proba(X)), ours.predict_proba(X), atol=1e-12)
-
-
-@pytest.mark.long
-@pytest.mark.skipif(is_interpreted(), reason="check_estimator runs compiled only")
-def test_scikit_learn_has_nothing_to_excuse():
-    assert_nothing_to_excuse(
-        "LogisticRegression(multi_class='multinomial')",
-        "LogisticRegression(multi_class='multinomial', C=float('inf'))",
-        "LogisticRegressionCV(multi_class='multinomial', Cs=[0.1, 1.0], cv=2)",
-    )
 
 
 def test_two_classes_are_the_machine_of_two_classes_at_twice_the_cost():

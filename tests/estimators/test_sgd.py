@@ -10,8 +10,7 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import SGDClassifier
 from sklearn.preprocessing import StandardScaler
-from tests.amounts import COMPILED_ONLY, cases
-from tests.estimator_checks import assert_nothing_to_excuse
+from tests.amounts import cases
 from tests.naive import machine as naive
 from tests.optional import shared_file
 from tests.problems import problem
@@ -33,12 +32,6 @@ def clouds(n=400, d=6, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, d))
     return X, np.where(X @ rng.normal(size=d) + rng.normal(size=n) > 0, "up", "low")
-
-
-@pytest.mark.long
-@COMPILED_ONLY
-def test_scikit_learn_finds_nothing_to_excuse():
-    assert_nothing_to_excuse('SGD("logistic", scale=False)')
 
 
 @pytest.mark.parametrize("loss", PROVED)

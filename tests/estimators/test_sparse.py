@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.datasets import load_breast_cancer, load_iris
-from tests.estimator_checks import assert_nothing_to_excuse
 from tests.naive import sparse as naive
 
 import separatrix as sx
-from separatrix._compiled import is_interpreted
 from separatrix.core import largest_cost
 from separatrix.core.largest_cost import largest_cost_of_zero
 from separatrix.storage.model_proof import prove_model
@@ -223,11 +221,3 @@ def test_no_column_matters_at_any_cost():
     model = sx.LogisticRegression(C=100.0, l1_ratio=1.0).fit(X, signs)
     assert not model.coef_.any()
     assert len(model.certificate_.zeros) == 2
-
-
-@pytest.mark.long
-@pytest.mark.skipif(is_interpreted(), reason="check_estimator runs compiled only")
-@pytest.mark.parametrize("ratio", [0.5, 1.0])
-@pytest.mark.parametrize("made", ["LogisticRegression(", "LinearSVM(loss='squared_hinge', "])
-def test_scikit_learns_checks_pass(made, ratio):
-    assert_nothing_to_excuse(f"{made}l1_ratio={ratio})")

@@ -5,11 +5,9 @@ import pytest
 import scipy.sparse as sp
 from sklearn.datasets import load_iris, load_wine
 from tests.cli.command import separatrix as run
-from tests.estimator_checks import assert_nothing_to_excuse
 from tests.naive import sparse_softmax as naive
 
 import separatrix as sx
-from separatrix._compiled import is_interpreted
 from separatrix.core.largest_cost import largest_cost_of_zero, largest_cost_of_zero_classes
 from separatrix.storage.model_proof import prove_model
 
@@ -182,10 +180,3 @@ def test_the_commands_fit_and_prove_three_classes(tmp_path):
                "--folds", "2", "--json", "--coefficients", tmp_path / "p.svg")  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "p.svg").exists()
-
-
-@pytest.mark.long
-@pytest.mark.skipif(is_interpreted(), reason="check_estimator runs compiled only")
-@pytest.mark.parametrize("ratio", [0.5, 1.0])
-def test_scikit_learns_checks_pass(ratio):
-    assert_nothing_to_excuse(f"LogisticRegression(l1_ratio={ratio}, multi_class='multinomial')")

@@ -83,6 +83,22 @@ def new_look(n: Any, d: Any) -> Any:
 
 
 @compiled
+def copy_into(target: Any, values: Any) -> Any:
+    """Copy values; ``target[:] = values`` takes numba seconds to compile."""
+    for i in range(len(target)):
+        target[i] = values[i]
+
+
+@compiled
+def copy_square(target: Any, values: Any) -> Any:
+    """Copy a square matrix."""
+    d = len(target)
+    for a in range(d):
+        for b in range(d):
+            target[a, b] = values[a, b]
+
+
+@compiled
 def cholesky(matrix: Any, damp: Any, L: Any) -> Any:
     """Factor a matrix with `damp` on its diagonal; return whether it is positive definite."""
     d = len(matrix)
@@ -111,7 +127,7 @@ def value_at(posed: Any, theta: Any, look: Any, information: Any) -> Any:
     for begin in range(0, n, _BLOCK):
         end = min(begin + _BLOCK, n)
         eta, c = look.eta[begin:end], look.c[begin:end]
-        eta[:] = posed.offset[begin:end]
+        copy_into(eta, posed.offset[begin:end])
         for a in range(d):
             z, t = posed.Z[a, begin:end], theta[a]
             for i in range(len(eta)):
@@ -375,14 +391,16 @@ def _free_step(A: Any, g: Any, c: Any) -> Any:
     """Solve in the directions normal to c, turned onto the first axis by a reflection."""
     d = len(g)
     u = c.copy()
-    size = math.sqrt((c * c).sum())
+    size = math.sqrt(_dot(c, c))
     u[0] += size if c[0] >= 0.0 else -size
-    half = 0.5 * (u * u).sum()
+    half = 0.5 * _dot(u, u)
     if half == 0.0:
         return _damped_solve(A, g)
-    B, turned = A.copy(), g - u * ((u * g).sum() / half)
+    B, turned = A.copy(), _reflected(g, u, half)
     for a in range(d):
-        B[a] -= u * ((u * B[a]).sum() / half)
+        share = _dot(u, B[a]) / half
+        for b in range(d):
+            B[a, b] -= u[b] * share
     for b in range(d):
         share = 0.0
         for a in range(d):
@@ -391,19 +409,35 @@ def _free_step(A: Any, g: Any, c: Any) -> Any:
         for a in range(d):
             B[a, b] -= u[a] * share
     s = np.zeros(d)
-    s[1:] = _damped_solve(B[1:, 1:].copy(), turned[1:])
-    return s - u * ((u * s).sum() / half)
+    copy_into(s[1:], _damped_solve(B[1:, 1:].copy(), turned[1:]))
+    return _reflected(s, u, half)
+
+
+@compiled
+def _reflected(vector: Any, u: Any, half: Any) -> Any:
+    share, out = _dot(u, vector) / half, np.zeros(len(u))
+    for a in range(len(u)):
+        out[a] = vector[a] - u[a] * share
+    return out
+
+
+@compiled
+def _is_some(held: Any) -> Any:
+    largest = 0.0
+    for value in held:
+        largest = max(largest, abs(value))
+    return largest > 0.0
 
 
 @compiled
 def newton_step(look: Any, held: Any) -> Any:
     """Return the step from a point, and its length in standard errors; no held form: all zeros."""
     g = _whitened(look.turn, look.score)
-    if held.any():
+    if _is_some(held):
         s = _free_step(look.A, g, _whitened(look.turn, held))
     else:
         s = _damped_solve(look.A, g)
-    return _unwhitened(look.turn, s), math.sqrt((s * s).sum())
+    return _unwhitened(look.turn, s), math.sqrt(_dot(s, s))
 
 
 @compiled
@@ -444,7 +478,7 @@ def climb(posed: Any, start: Any, held: Any, target: Any, usual: Any, close: Any
     d, n = posed.Z.shape
     information = np.zeros((d, d))
     theta, steps, last, size = start.copy(), 0, math.inf, math.inf
-    share, before, square = 0.0, math.inf, (held * held).sum()
+    share, before, square = 0.0, math.inf, _dot(held, held)
     far = FARTHEST
     is_held = square > 0.0
     look.facts[:] = 0.0
@@ -455,7 +489,7 @@ def climb(posed: Any, start: Any, held: Any, target: Any, usual: Any, close: Any
         exact = _take_exact(posed, look, share)
         slopes_at(posed, theta, look, exact)
         if not exact:
-            look.A[:] = usual
+            copy_square(look.A, usual)
         step, size = newton_step(look, held)
         share = size / last if size < _AT_LAST else 0.0
         if size < close or not math.isfinite(size):
@@ -464,7 +498,7 @@ def climb(posed: Any, start: Any, held: Any, target: Any, usual: Any, close: Any
         sure = moved < NEARBY and size < 0.5 * last
         if posed.firth and look.facts[0] >= SMALL_LEVERAGE:
             sure = False
-        gain = (look.score * step).sum()
+        gain = _dot(look.score, step)
         scale = min(1.0, far / moved) if moved > 0.0 else 1.0
         first = scale
         noise = NOISE * (abs(value) + math.sqrt(n))
@@ -473,7 +507,7 @@ def climb(posed: Any, start: Any, held: Any, target: Any, usual: Any, close: Any
         for _ in range(40):
             ahead = theta + (1.0 if sure else scale) * step
             if is_held:  # rounding moves the form a little, most of all from far away
-                ahead += held * ((target - (held * ahead).sum()) / square)
+                ahead += held * ((target - _dot(held, ahead)) / square)
             better = value_at(posed, ahead, look, information)
             if sure or better >= value + 1e-4 * scale * gain - noise:
                 break
@@ -531,13 +565,13 @@ def _joint_step(look: Any, held: Any, value: Any, level: Any, side: Any) -> Any:
     """Return the step to the level and to a free score of zero, and its length; NaN for none."""
     g, c = _whitened(look.turn, look.score), _whitened(look.turn, held)
     s, along, fine = _solve_two(look.A, g, c)
-    reach = (c * along).sum()
+    reach = _dot(c, along)
     if not fine or reach == 0.0:
         return s, math.nan
     along = along / reach
-    s = s - along * (c * s).sum()
-    k, slope = 1.0 / reach, (g * along).sum()
-    above = value + 0.5 * (g * s).sum() - level
+    s = s - along * _dot(c, s)
+    k, slope = 1.0 / reach, _dot(g, along)
+    above = value + 0.5 * _dot(g, s) - level
     root = slope * slope + 2.0 * k * above
     if k > 0.0 and root >= 0.0:
         s = s + along * ((slope + side * math.sqrt(root)) / k)
@@ -545,7 +579,7 @@ def _joint_step(look: Any, held: Any, value: Any, level: Any, side: Any) -> Any:
         return s, math.nan
     else:
         s = s - along * (above / slope)
-    return _unwhitened(look.turn, s), math.sqrt((s * s).sum())
+    return _unwhitened(look.turn, s), math.sqrt(_dot(s, s))
 
 
 @compiled
@@ -554,7 +588,7 @@ def look_at(posed: Any, theta: Any, look: Any) -> Any:
     value = value_at(posed, theta, look, np.zeros((len(theta), len(theta))))
     look.facts[3] = value
     if not math.isnan(value):
-        slopes_at(posed, theta, look, True)
+        slopes_at(posed, theta, look, posed.firth)
     return value
 
 
@@ -592,7 +626,7 @@ def joint_end(
             exact = _take_exact(posed, look, share)
             slopes_at(posed, theta, look, exact)
             if not exact:
-                look.A[:] = first.A
+                copy_square(look.A, first.A)
             step, size = _joint_step(look, held, value, level, side)
         if not math.isfinite(size):
             return theta, value, False

@@ -124,7 +124,9 @@ def _minimise(rows, codes, costs, penalty, tol, weights):  # type: ignore[no-unt
             length *= 0.5
         if not is_better:
             return np.inf, update, passes
-        weights[:] = moved
+        for k in range(K):  # ``weights[:] = moved`` takes numba seconds to compile
+            for a in range(width):
+                weights[k, a] = moved[k, a]
         p, tried = tried, p
         primal = there
     return np.inf, _MOST_UPDATES, passes

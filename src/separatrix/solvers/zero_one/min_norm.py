@@ -92,7 +92,8 @@ def nearest_point(rows, alive, corral, weights, x):  # type: ignore[no-untyped-d
             break
     if size == 0:
         return SEPARATED, 0
-    x[:] = rows[corral[0]]
+    for j in range(width):  # ``x[:] = rows[corral[0]]`` takes numba seconds to compile
+        x[j] = rows[corral[0], j]
     for _ in range(_CYCLES):
         length = 0.0
         for j in range(width):

@@ -99,12 +99,20 @@ def pytest_collection_modifyitems(config, items):
         config.hook.pytest_deselected(items=[item for item in items if item.nodeid in names])
         items[:] = [item for item in items if item.nodeid not in names]
     for item in items:
-        test = getattr(item, "obj", None)
-        code = getattr(test, "__code__", None)
-        names = getattr(code, "co_names", ())
-        generates = getattr(test, "is_hypothesis_test", False) or "cases" in names
-        if generates and not is_interpreted():
-            item.add_marker("no_cover")  # its many problems take ways that others take
+        if not is_interpreted() and (is_run_uncompiled(item) or generates_problems(item)):
+            item.add_marker("no_cover")
+
+
+def is_run_uncompiled(item):
+    """Whether the loops' own run, which is measured, has this test too."""
+    return item.nodeid.startswith(("tests/solvers/", "tests/problem/", "tests/data/"))
+
+
+def generates_problems(item):
+    """Whether a test makes many problems of a kind: others reach the same lines sooner."""
+    test = getattr(item, "obj", None)
+    code = getattr(test, "__code__", None)
+    return getattr(test, "is_hypothesis_test", False) or "cases" in getattr(code, "co_names", ())
 
 
 @pytest.hookimpl(wrapper=True)

@@ -31,6 +31,7 @@ def suite(pytester, monkeypatch):
     return run
 
 
+@pytest.mark.long
 def test_what_passed_is_not_run_again(suite, monkeypatch, tmp_path):
     monkeypatch.setenv("TESTS_PASSED", str(tmp_path / "passed"))
     suite(without=True, reason="`make it` brings it").assert_outcomes(passed=1, skipped=1)
@@ -38,6 +39,7 @@ def test_what_passed_is_not_run_again(suite, monkeypatch, tmp_path):
     suite(without=False, reason="it is here").assert_outcomes(deselected=2)
 
 
+@pytest.mark.long
 def test_without_the_file_everything_runs(suite):
     for _ in range(2):
         suite(without=False, reason="it is here").assert_outcomes(passed=2)

@@ -74,6 +74,7 @@ def test_their_tests_pass_but_for_the_listed_differences(file, tmp_path):
     assert sum(one["outcome"] == "passed" and one["used"] for one in records) >= FILES[file]
 
 
+@pytest.mark.long
 def test_a_sample_of_their_tests_passes(tmp_path):
     chosen = "-k", "test_decision_function or test_weight or test_immutable_coef"
     records = outcomes_of("svm/tests/test_svm.py", tmp_path, *chosen)

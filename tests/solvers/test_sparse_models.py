@@ -124,6 +124,8 @@ def test_groups_are_minimised_together():
         at, steepest = w.copy(), np.linalg.eigvalsh(H)[-1] + ridge + 1e-12
         for _ in range(3000):
             slopes = g + H @ (at - w) + ridge * at
-            at = naive.shrunk(at - slopes / steepest, 1.0 / steepest, groups)
+            before, at = at, naive.shrunk(at - slopes / steepest, 1.0 / steepest, groups)
+            if np.abs(at - before).max() <= 1e-15 * np.abs(at).max():
+                break
         least = value(H, g, w, at, ridge, groups)
         assert value(H, g, w, v, ridge, groups) <= least + 1e-7 * (1.0 + abs(least)), seed

@@ -135,7 +135,7 @@ def _fewest_rows(problem: SignedProblem, witness: Witness | None) -> Witness:
     assert witness is not None, "a checked verdict that no hyperplane separates has a witness"
     rows = np.array(witness.rows)
     integers = SignedRows(problem.X, problem.signs, problem.fit_intercept).integers
-    answer = alternative(integers.lists(rows), seconds=np.inf)
+    answer = alternative(integers.lists(rows), most_work=np.inf)
     multipliers = None if answer is None else answer.multipliers
     assert multipliers is not None, "the rows of a witness cancel"
     kept = [(int(r), m) for r, m in zip(rows, multipliers, strict=True) if m]

@@ -23,7 +23,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from time import perf_counter
 from typing import Any
 
 import flint
@@ -36,28 +35,32 @@ __all__ = ["LONG", "alternative", "alternative_in_balls"]
 LONG = 200  # bits of an integer beyond which balls are tried before the exact tableau
 ATTEMPTS = ((2048, True), (16384, True), (16384, False))  # bits, and whether by large pivots
 MOST_PIVOTS = 20  # for each column of the data
+# A search ends by the work that it did and not by the clock, so that any machine gives the same
+# answer: some 2 s of integers, a pivot's entry of few bits counted once, or some 20 s of balls.
+MOST_WORK = 5e6
 
 Lists = list[list[int]]
 
 
 class _InDoubtError(ArithmeticError):
-    """A ball holds numbers of both signs, or the time is over."""
+    """A ball holds numbers of both signs, or the work is used up."""
 
 
-def alternative_in_balls(rows: Lists, seconds: float = 20.0) -> Alternative | None:
-    """Decide which holds for integer rows; None where digits or time do not suffice.
+def alternative_in_balls(rows: Lists) -> Alternative | None:
+    """Decide which holds for integer rows; None where digits or work do not suffice.
 
     >>> alternative_in_balls([[1 << 900, 1], [-(1 << 900), 1], [0, -1]]).multipliers
     [1, 1, 2]
     >>> alternative_in_balls([[1 << 900, 1], [-1, 1 << 900]]).direction is not None
     True
     """
-    end = perf_counter() + seconds
-    before = flint.ctx.prec
+    before, left = flint.ctx.prec, MOST_WORK
     try:
         for precision, stable in ATTEMPTS:
             flint.ctx.prec = precision
-            found = _attempt(rows, end, stable)
+            tableau = _Tableau(rows, stable, left)
+            found = _attempt(rows, tableau)
+            left = tableau.left
             if found is not None:
                 return found
     finally:
@@ -65,9 +68,9 @@ def alternative_in_balls(rows: Lists, seconds: float = 20.0) -> Alternative | No
     return None
 
 
-def _attempt(rows: Lists, end: float, stable: bool) -> Alternative | None:
+def _attempt(rows: Lists, tableau: _Tableau) -> Alternative | None:
     try:
-        basis, direction = _Tableau(rows, stable).run(end)
+        basis, direction = tableau.run()
     except _InDoubtError:
         return None
     if direction is None:
@@ -108,21 +111,22 @@ def _sign(value: Any) -> int:
 class _Tableau:
     """The full tableau: a column for each row of the data, each artificial, and the right side."""
 
-    def __init__(self, rows: Lists, stable: bool) -> None:
+    def __init__(self, rows: Lists, stable: bool, left: float) -> None:
         self.count, self.height = len(rows), len(rows[0]) + 1
         columns = [[*row, 1] for row in rows]
         units = [[int(i == j) for i in range(self.height)] for j in range(self.height)]
         columns += [*units, units[-1]]
         self.table = flint.arb_mat(flint.fmpz_mat(columns).transpose())
         self.basis = list(range(self.count, self.count + self.height))
-        self.stable = stable
+        self.stable, self.left = stable, left  # work
         self.sizes = [max(abs(v) for v in column).bit_length() for column in columns[: self.count]]
 
-    def run(self, end: float) -> tuple[list[int], list[Any] | None]:
+    def run(self) -> tuple[list[int], list[Any] | None]:
         """Pivot to the end; return the basis, and a direction if the rows can be separated."""
         right = self.count + self.height
         for _ in range(MOST_PIVOTS * self.height):
-            if perf_counter() > end:
+            self.left -= self.table.nrows() * self.table.ncols() * flint.ctx.prec / 2048.0
+            if self.left < 0.0:
                 raise _InDoubtError
             if not any(self._right_side(i) for i, j in enumerate(self.basis) if j >= self.count):
                 return self._positive(), None
@@ -214,8 +218,8 @@ class Alternative:
     direction: list[int] | None
 
 
-def alternative(rows: list[list[int]], seconds: float = 2.0) -> Alternative | None:
-    """Decide which holds for integer rows; None when the time ends first.
+def alternative(rows: Lists, most_work: float = MOST_WORK) -> Alternative | None:
+    """Decide which holds for integer rows; None where that takes more work.
 
     >>> alternative([[1], [-2]]).multipliers
     [2, 1]
@@ -234,8 +238,8 @@ def alternative(rows: list[list[int]], seconds: float = 2.0) -> Alternative | No
     table[-1, :count] = -table[:height, :count].sum(axis=0)
     table[-1, -1] = -1
     basis = list(range(count, count + height))
-    scale, still, end = 1, 0, perf_counter() + seconds
-    while perf_counter() < end:
+    scale, still, left = 1, 0, most_work
+    while left > 0.0:
         if table[-1, -1] == 0:
             return Alternative(_read_multipliers(table, basis, count), None)
         entering = _entering(table[-1, :count], steepest=still < 20 * height)
@@ -246,6 +250,7 @@ def alternative(rows: list[list[int]], seconds: float = 2.0) -> Alternative | No
         still = still + 1 if table[leaving, -1] == 0 else 0
         scale = _pivot(table, leaving, entering, scale)
         basis[leaving] = entering
+        left -= table.size * (1.0 + (scale.bit_length() / 256.0) ** 1.75)
     return None
 
 

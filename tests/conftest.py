@@ -109,7 +109,9 @@ def is_run_uncompiled(item):
 
 
 def generates_problems(item):
-    """Whether a test makes many problems of a kind: others reach the same lines sooner."""
+    """Whether a test makes many problems of a kind, and others reach the same lines sooner."""
+    if item.nodeid.startswith(("tests/checker/", "tests/storage/")):
+        return False  # what reads and judges files is measured in every test of it
     test = getattr(item, "obj", None)
     code = getattr(test, "__code__", None)
     return getattr(test, "is_hypothesis_test", False) or "cases" in getattr(code, "co_names", ())

@@ -50,7 +50,7 @@ def test_bounds_that_are_a_little_false_are_noticed(monkeypatch, kind, name):
             yield found._replace(primal=found.primal * (1.0 - 1e-9))
 
     monkeypatch.setattr(made, "_found", lower)
-    assert adversary.climb(kind, 300, 1, say=quiet)["false"] > 0
+    assert adversary.climb(kind, 100, 1, say=quiet)["false"] > 0
 
 
 @pytest.mark.parametrize("kind", ["sparse-logistic", "sparse-hinge", "sparse-softmax"])
@@ -60,7 +60,7 @@ def test_columns_that_are_called_zero_too_soon_are_noticed(monkeypatch, kind):
         real = module.out_of_reach
         at = lambda data, gap, *rest, real=real: real(data, gap * 0.0, *rest)  # noqa: E731
         monkeypatch.setattr(module, "out_of_reach", at)
-    assert adversary.climb(kind, 250, 1, say=quiet)["false"] > 0
+    assert adversary.climb(kind, 80, 1, say=quiet)["false"] > 0
 
 
 def test_a_least_squared_error_that_is_a_little_false_is_noticed(monkeypatch):

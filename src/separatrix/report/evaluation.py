@@ -25,8 +25,9 @@ __all__ = [
 _LONGEST = 240
 _NAMED = 8
 _FEW_COLUMNS = 10
-_POINTS = 300
-_CLASSES = 8
+_POINTS, _LEAST_POINTS = 2_400, 24  # of all curves, and of one
+_MOST_POINTS = 300  # of one
+_HISTOGRAMS = 8  # classes whose margins are counted apart
 _BINS = 10
 _EDGES = 41
 _MISTAKES = 12
@@ -55,7 +56,7 @@ def own_margins(scores: np.ndarray, codes: np.ndarray) -> np.ndarray:
 def _targets(scores: np.ndarray, codes: np.ndarray, names: list[str]) -> list[tuple[str, Any, Any]]:
     """Return the name, the scores and the rows of each class to be distinguished."""
     table = columns_of(scores)
-    numbers = [1] if table.shape[1] == 1 else list(range(min(table.shape[1], _CLASSES)))
+    numbers = [1] if table.shape[1] == 1 else list(range(min(table.shape[1], f.MOST_CLASSES)))
     place = {k: 0 if table.shape[1] == 1 else k for k in numbers}
     return [(names[k], table[:, place[k]], codes == k) for k in numbers]
 
@@ -63,12 +64,14 @@ def _targets(scores: np.ndarray, codes: np.ndarray, names: list[str]) -> list[tu
 def curves_of(scores: np.ndarray, codes: np.ndarray, names: list[str]) -> tuple[f.Curve, ...]:
     """Return ROC and precision-recall for each class, thinned to what an eye can see."""
     found = []
-    for name, values, is_one in _targets(scores, codes, names):
+    targets = _targets(scores, codes, names)
+    most = min(_MOST_POINTS, max(_LEAST_POINTS, _POINTS // max(1, len(targets))))
+    for name, values, is_one in targets:
         if is_one.all() or not is_one.any():
             continue
         false, true = roc_points(is_one, values)
         recall, precision = recall_points(is_one, values)
-        at, where = _thinned(len(false)), _thinned(len(recall))
+        at, where = _thinned(len(false), most), _thinned(len(recall), most)
         found.append(
             f.Curve(
                 name=name,
@@ -134,10 +137,10 @@ def average_precision(is_one: np.ndarray, scores: np.ndarray) -> float:
     return float(max(0.0, -np.sum(np.diff(recall) * precision[:-1])))
 
 
-def _thinned(count: int) -> np.ndarray:
-    if count <= _POINTS:
+def _thinned(count: int, most: int) -> np.ndarray:
+    if count <= most:
         return np.arange(count)
-    return np.unique(np.linspace(0, count - 1, _POINTS).round().astype(int))
+    return np.unique(np.linspace(0, count - 1, most).round().astype(int))
 
 
 def _floats(values: np.ndarray) -> tuple[float, ...]:
@@ -148,7 +151,7 @@ def calibration_of(
     probabilities: np.ndarray, codes: np.ndarray, names: list[str], how: str
 ) -> tuple[f.Calibration, ...]:
     """Compare predicted probabilities with observed frequencies, in bins of equally many rows."""
-    numbers = [1] if len(names) == 2 else list(range(min(len(names), _CLASSES)))
+    numbers = [1] if len(names) == 2 else list(range(min(len(names), f.MOST_CLASSES)))
     found = []
     for k in numbers:
         predicted, observed = probabilities[:, k], (codes == k).astype(float)
@@ -184,9 +187,9 @@ def margins_of(
     counts = []
     for part, values in margins.items():
         inside = np.clip(values, low, high)
-        for k, name in enumerate(names[:_CLASSES]):
-            rows = parts[part][1] == k
-            tally, _ = np.histogram(inside[rows], edges)
+        codes = np.minimum(parts[part][1], _HISTOGRAMS)
+        for k, name in enumerate([*names[:_HISTOGRAMS], "all others"][: len(names)]):
+            tally, _ = np.histogram(inside[codes == k], edges)
             counts.append(f.MarginsOf(part, name, tuple(int(count) for count in tally)))
     unit = "y (w.x + b)" if len(names) == 2 else "the lead of the row's own class"
     return f.Margins(_floats(edges), tuple(counts), unit)

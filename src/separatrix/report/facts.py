@@ -18,6 +18,7 @@ from separatrix.problem.penalties import penalty_words
 from separatrix.report.plain import from_plain, to_plain
 
 FORMAT = "separatrix-facts-1"
+MOST_CLASSES = 100  # that have a curve and a calibration of their own
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from separatrix.report.conclusions import KINDS, NAME, has_gap, is_refuted, words_of
-from separatrix.report.facts import Facts, Margins
+from separatrix.report.facts import MOST_CLASSES, Facts, Margins
 from separatrix.report.words import cut, fixed, number, opened, percent, plural, spelled, whole
 
 __all__ = ["headings", "nearly_all_support", "share_below", "strength"]
@@ -202,14 +202,16 @@ def _curves(facts: Facts) -> str:
     if len(areas) == 1:
         name = cut(facts.curves[0].name, NAME)
         return f"A row of {name} scores above another row in {percent(areas[0])} of pairs"
-    return f"Area under the ROC curve: {number(min(areas))} or more" if areas else "Ranking"
+    if not areas or len(facts.curves) >= MOST_CLASSES:
+        return "Ranking"
+    return f"Area under the ROC curve: {number(min(areas))} or more"
 
 
 def _calibration(facts: Facts) -> str:
     parts = [part.error for part in facts.calibration if part.error is not None]
     if not facts.calibration:
         return ""
-    if not parts:
+    if not parts or len(facts.calibration) >= MOST_CLASSES:
         return "Predicted probability against observed frequency"
     points = fixed(100 * max(parts), 1)
     return f"Predicted probabilities are off by {points} percentage points on average"

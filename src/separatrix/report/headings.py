@@ -214,7 +214,8 @@ def _calibration(facts: Facts) -> str:
     if not parts or len(facts.calibration) >= MOST_CLASSES:
         return "Predicted probability against observed frequency"
     points = fixed(100 * max(parts), 1)
-    return f"Predicted probabilities are off by {points} percentage points on average"
+    most = "at most " if len(parts) > 1 else ""  # of all classes
+    return f"Predicted probabilities are off by {most}{points} percentage points on average"
 
 
 def _margins(facts: Facts) -> str:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import settings
 
 from separatrix._compiled import is_interpreted
-from tests.amounts import AMOUNT
+from tests.amounts import AMOUNT, COMPILED_ONLY
 
 # The first call of a loop compiles it: no deadline can be fair.
 settings.register_profile(
@@ -105,8 +105,10 @@ def pytest_collection_modifyitems(config, items):
 
 
 def is_run_uncompiled(item):
-    """Whether the loops' own run, which is measured, has this test too."""
-    return item.nodeid.startswith(("tests/solvers/", "tests/problem/", "tests/data/"))
+    """Whether `make test-interpreted`, which is measured, has this test too."""
+    folders = ("tests/solvers/", "tests/problem/", "tests/data/", "tests/properties/")
+    is_skipped = COMPILED_ONLY.mark in item.iter_markers("skipif")
+    return item.nodeid.startswith(folders) and not is_skipped
 
 
 def generates_problems(item):

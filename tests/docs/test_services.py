@@ -157,7 +157,7 @@ def interrupted(process):
     """Press Ctrl-C. A shell that was between two commands may miss it: then end the pipe."""
     os.killpg(process.pid, signal.SIGINT)
     try:
-        return process.wait(5)
+        return process.wait(20)
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGTERM)
         return process.wait()

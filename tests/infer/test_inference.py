@@ -30,7 +30,7 @@ def test_numbers_lie_in_their_enclosures_and_so_do_those_of_300_bits(method):
 @pytest.mark.long
 @pytest.mark.parametrize("method", METHODS)
 def test_many_lie_in_their_enclosures(method):
-    _all_hold(method, range(7, 47))
+    _all_hold(method, range(7, 107))
 
 
 def _all_hold(method, seeds):

@@ -216,7 +216,7 @@ def test_errors_are_those_predicted_of_rows_and_of_columns():
         X = np.outer(10.0 ** rng.uniform(-2.0, 0.5, 8), rng.normal(size=6))
         y = rng.integers(0, 2, 8)
         y[:2] = 0, 1
-        model = sx.ZeroOne(max_seconds=0.3).fit(X, y)
+        model = sx.ZeroOne(max_seconds=2.0).fit(X, y)
         if str(model.status_) == "optimal":
             for laid_out in (np.ascontiguousarray(X), np.asfortranarray(X)):
                 assert (model.predict(laid_out) != y).sum() <= model.errors_, seed

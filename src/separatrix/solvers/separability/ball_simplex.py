@@ -35,8 +35,9 @@ __all__ = ["LONG", "alternative", "alternative_in_balls"]
 LONG = 200  # bits of an integer beyond which balls are tried before the exact tableau
 ATTEMPTS = ((2048, True), (16384, True), (16384, False))  # bits, and whether by large pivots
 MOST_PIVOTS = 20  # for each column of the data
-# A search ends by the work that it did and not by the clock, so that any machine gives the same
-# answer: some 2 s of integers, a pivot's entry of few bits counted once, or some 20 s of balls.
+# A search ends by its work and not by the clock, so that every machine gives the same answer. The
+# unit is an entry of the tableau in one pivot: of few bits in integers, of 2048 bits in balls. The
+# limit is about 2 s of integers, and 20 s of balls.
 MOST_WORK = 5e6
 
 Lists = list[list[int]]
@@ -118,7 +119,7 @@ class _Tableau:
         columns += [*units, units[-1]]
         self.table = flint.arb_mat(flint.fmpz_mat(columns).transpose())
         self.basis = list(range(self.count, self.count + self.height))
-        self.stable, self.left = stable, left  # work
+        self.stable, self.left = stable, left  # of the work
         self.sizes = [max(abs(v) for v in column).bit_length() for column in columns[: self.count]]
 
     def run(self) -> tuple[list[int], list[Any] | None]:

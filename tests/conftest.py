@@ -41,37 +41,49 @@ def passed_before():
     return Path(name) if name else None
 
 
-def compile_unmeasured():
-    """Pause the measuring of coverage while numba compiles, which it slows by half."""
+def measured_without_compiling():
+    """Return a plugin that measures no coverage while numba compiles, which it slows by half."""
     from numba.core import event
 
     from coverage import Coverage
 
+    def is_measuring():
+        return "coverage" in type(sys.gettrace()).__module__
+
     class Unmeasured(event.Listener):
         depth = 0
-        paused = None
+        stopped = None
 
         def on_start(self, event):
             if threading.current_thread() is threading.main_thread():
                 self.depth += 1
                 # Hypothesis traces too, in tests that are not measured.
-                if self.depth == 1 and "coverage" in type(sys.gettrace()).__module__:
-                    self.paused = Coverage.current()
-                    self.paused.stop()
+                if self.depth == 1 and is_measuring():
+                    self.stopped = Coverage.current()
+                    self.stopped.stop()
 
         def on_end(self, event):
             if threading.current_thread() is threading.main_thread():
                 self.depth -= 1
-                if self.depth == 0 and self.paused is not None:
-                    self.paused.start()
-                    self.paused = None
+                if self.depth == 0 and self.stopped is not None:
+                    self.stopped.start()
+                    self.stopped = None
 
-    event.register("numba:compile", Unmeasured())
+        def pytest_runtest_setup(self):
+            # A doctest ends with the tracer that it began with. Once numba compiled, it is stopped.
+            measuring = Coverage.current()
+            if measuring is not None and not is_measuring():
+                measuring.stop()
+                measuring.start()
+
+    unmeasured = Unmeasured()
+    event.register("numba:compile", unmeasured)
+    return unmeasured
 
 
 def pytest_configure(config):
     if config.getoption("--cov", None) and not is_interpreted():
-        compile_unmeasured()
+        config.pluginmanager.register(measured_without_compiling())
     file = passed_before()
     if file and not hasattr(config, "workerinput"):
         config.pluginmanager.register(NotePassed(file))

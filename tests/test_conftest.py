@@ -21,7 +21,7 @@ def test_needs_something():
 def suite(pytester, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[1]))
     monkeypatch.delenv("TESTS_PASSED", raising=False)
-    pytester.makeini("[pytest]\nmarkers = many")
+    pytester.makeini("[pytest]")
     pytester.makeconftest(CONFTEST)
 
     def run(without, reason):
@@ -47,3 +47,24 @@ def test_without_the_file_everything_runs(suite):
 
 def test_a_skip_names_its_remedy(suite):
     suite(without=True, reason="not today").assert_outcomes(passed=1, errors=1)
+
+
+MEASURED = """
+import doctest
+
+def test_a_session_that_compiles():
+    session = ">>> from numba import njit; njit(lambda x: x)(1)\\n1"
+    test = doctest.DocTestParser().get_doctest(session, {}, "session", None, 0)
+    assert doctest.DocTestRunner().run(test).failed == 0
+
+def test_after_it():
+    import judged
+    assert judged.double(2) == 4
+"""
+
+
+def test_what_follows_a_session_that_compiles_is_measured(suite, pytester):
+    pytester.makepyfile(judged="def double(x):\n    return 2 * x", test_measured=MEASURED)
+    done = pytester.runpytest_subprocess("-p", "no:cacheprovider", "--cov=judged")
+    done.assert_outcomes(passed=2)
+    done.stdout.fnmatch_lines(["judged.py * 100%"])

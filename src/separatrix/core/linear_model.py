@@ -8,6 +8,7 @@ method away: it is absent to ``hasattr``, and the error itself says what to do (
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
@@ -38,6 +39,7 @@ __all__ = [
 ]
 
 _FLATTEST, _STEEPEST = 1e-6, 1e6
+_HALVINGS = 40  # of the logarithm of a slope: 3e-11 is left
 SCORES_ONLY = (
     "it has scores only, from decision_function. LogisticRegression(), and LinearSVM and KernelSVM "
     "with probability=True, have probabilities, and scikit-learn's CalibratedClassifierCV makes "
@@ -356,29 +358,34 @@ class CalibratedProbabilities(LinearModel):
 
 def fitted_slopes(scores: np.ndarray, codes: np.ndarray, weights: np.ndarray) -> Calibration:
     """Fit the slopes to scores, a column a machine, of rows that the machines had not seen."""
-    from scipy.special import log_expit, log_softmax
+    from scipy.special import expit, softmax
 
     if not len(scores):
         return Calibration(1.0, 1.0)
     if scores.shape[1] > 1:
-        at = np.arange(len(codes))
-        slope = _slope(lambda a: -weights @ log_softmax(a * scores, axis=1)[at, codes])
+        own = scores[np.arange(len(codes)), codes]
+        slope = _slope(
+            lambda a: weights @ (own - (softmax(a * scores, axis=1) * scores).sum(axis=1))
+        )
         return Calibration(slope, slope)
     signed = np.where(codes == 1, 1.0, -1.0) * scores[:, 0]
     below, above = (
-        _slope(lambda a, s=side: -weights[s] @ log_expit(a * signed[s])) if side.any() else 1.0
+        _slope(lambda a, own=signed[side], w=weights[side]: w @ (own * expit(-a * own)))
+        if side.any()
+        else 1.0
         for side in (scores[:, 0] < 0.0, scores[:, 0] > 0.0)
     )
     return Calibration(below, above)
 
 
-def _slope(cost: Any) -> float:
-    """Return the slope of least cost, on a logarithmic scale."""
-    from scipy.optimize import minimize_scalar
+def _slope(gain: Any) -> float:
+    """Return the slope of least log loss, whose `gain`, the loss that a larger one saves, is zero.
 
-    found = minimize_scalar(
-        lambda t: float(cost(np.exp(t))),
-        bounds=(np.log(_FLATTEST), np.log(_STEEPEST)),
-        method="bounded",
-    )
-    return float(np.exp(found.x))
+    The log loss is convex in the slope, so its logarithm is found by halving an interval. Where no
+    slope is too large, the least is taken of which computed numbers say so.
+    """
+    low, high = math.log(_FLATTEST), math.log(_STEEPEST)
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if gain(math.exp(middle)) > 0.0 else (low, middle)
+    return math.exp(high)

@@ -3,12 +3,14 @@
     python -m benchmarks.study_quality [--sets NAME ...] [--seeds 5] [--rows 5000] [--times]
         [--reference] [--keep results.jsonl] [--label study]
 
-Each set is split as the study splits it; the usual pipelines are fitted by GridSearchCV on the same
-training rows and judged on the same test rows. Printed are test errors in per cent, the mean over
-seeds. `behind` is the mean difference to the best usual pipeline of the set, in standard errors of
-the paired difference: above 1 the study lost. --times adds CPU seconds of the study
-and of GridSearchCV over the same features and losses, in turn. Boosted trees and an RBF kernel,
-which are no linear models, stand beside it for reference with --reference.
+At most so many rows of a set are drawn, a seed each time, and split as the study splits them; the
+usual pipelines are fitted by GridSearchCV on the same training rows. All are judged on the same
+rows: those of the test, and up to 20,000 rows of the set that were not drawn, which tell more than
+a test of 1,000. Printed are errors in per cent, the mean over seeds. `behind` is the mean
+difference to the best usual pipeline of the set, in standard errors of the paired difference: above
+1 the study lost. --times adds CPU seconds of the study and of GridSearchCV over the same features
+and losses, in turn. Boosted trees and an RBF kernel, which are no linear models, stand beside it
+for reference with --reference.
 
 --keep adds every result to a file as soon as it is there, and takes from it what is there already:
 a run can be interrupted, and done in parts. --label names this version of the study in that file,
@@ -36,6 +38,7 @@ import scipy.sparse as sp
 from benchmarks._report import SHARED, header
 
 CS = [0.001, 0.01, 0.1, 1.0, 10.0, 100.0]
+MOST_LEFT = 20_000  # rows that were not drawn, to judge on
 
 
 # ---- sets: a file for the study, and the same rows for its peers
@@ -149,20 +152,53 @@ def some_rows(table: Any, most: int, seed: int) -> Any:
     return taken(table, rows)
 
 
-def study_error(table: Any, seed: int, features: str = "auto") -> tuple[float, float, str]:
-    """Return the test error of a study, its seconds, and what it chose."""
+class Drawn:
+    """The rows of a set that a study gets, and rows that were left: it is judged on them too."""
+
+    def __init__(self, whole: Any, most: int, seed: int) -> None:
+        from separatrix.data.raw_rows import some_rows as taken
+        from separatrix.selection.split import split
+
+        order = np.random.default_rng(seed).permutation(whole.X.shape[0])
+        own, left = np.sort(order[:most]), np.sort(order[most : most + MOST_LEFT])
+        self.all = taken(whole, np.concatenate([own, left])) if len(left) else whole
+        self.table = taken(self.all, np.arange(len(own))) if len(left) else whole
+        parts = split(self.table.y, test=0.2, seed=seed)
+        self.train, self.seed = parts.train, seed
+        self.judged = np.concatenate([parts.test, np.arange(len(own), len(own) + len(left))])
+        self.n_test = len(parts.test)
+
+    def errors(self, predicted: np.ndarray) -> np.ndarray:
+        """Return, for each row that is judged, whether this is not its class."""
+        return np.asarray(predicted != self.all.y[self.judged])
+
+
+def studied(drawn: Drawn, features: str = "auto") -> dict[str, Any]:
+    """Return the error of a study on the rows that are judged, its seconds, and what it chose."""
+    import separatrix as sx
+    from separatrix.data.raw_rows import RawRows
     from separatrix.report.study import Settings, study
 
     begun = time.process_time()
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        facts = study(table, folder, Settings(seed=seed, features=features))
+        facts = study(drawn.table, folder, Settings(seed=drawn.seed, features=features))
+        seconds = time.process_time() - begun
+        model = sx.load(Path(folder) / "model.sx")
+    (chosen,) = (each for each in facts.candidates if each.chosen)
+    codes = np.unique(drawn.all.y, return_inverse=True)[1]
+    learned = RawRows(drawn.all).learn(chosen.features, drawn.train, codes)
+    wrong = drawn.errors(model.predict(learned.X[drawn.judged]))
     assert facts.test is not None, "the test was opened"
-    chosen = [f"{each.features}, {each.loss}" for each in facts.candidates if each.chosen]
-    return facts.test.rate, time.process_time() - begun, "".join(chosen)
+    assert np.isclose(wrong[: drawn.n_test].mean(), facts.test.rate), "it is the model of the study"
+    return {
+        "error": float(wrong.mean()),
+        "seconds": seconds,
+        "chosen": f"{chosen.features}, {chosen.loss}",
+    }
 
 
-def grid_seconds(table: Any, parts: Any, losses: bool = True) -> float:
+def grid_seconds(drawn: Drawn, losses: bool = True) -> float:
     """Return the CPU seconds of GridSearchCV over the candidates that the study compares.
 
     Features come first, by the squared hinge (splines at three values of C); with `losses`, hinge
@@ -183,6 +219,7 @@ def grid_seconds(table: Any, parts: Any, losses: bool = True) -> float:
     from sklearn.svm import LinearSVC
 
     token, bent = r"\w+|[^\w\s]", []
+    table, train = drawn.table, drawn.train
     begun = time.process_time()
     if table.texts is not None:
         X = np.array(table.texts, dtype=object)
@@ -208,24 +245,24 @@ def grid_seconds(table: Any, parts: Any, losses: bool = True) -> float:
         searches = []
         for form, Cs in [(each, CS) for each in forms] + [(each, CS[2:5]) for each in bent]:
             search = GridSearchCV(make_pipeline(form, LinearSVC()), {"linearsvc__C": Cs}, cv=5)
-            searches.append(search.fit(X[parts.train], table.y[parts.train]))
+            searches.append(search.fit(X[train], table.y[train]))
         best = max(searches, key=lambda search: search.best_score_)
         around = [c * best.best_params_["linearsvc__C"] for c in (0.1, 1.0, 10.0)]
         others = [LinearSVC(loss="hinge"), LogisticRegression(max_iter=1000)]
         for model in others if losses and table.texts is None else ():
             whole = make_pipeline(best.best_estimator_.steps[0][1], model)
             search = GridSearchCV(whole, {whole.steps[-1][0] + "__C": around}, cv=5)
-            search.fit(X[parts.train], table.y[parts.train])
-        if losses and table.texts is None and X.shape[1] > 0.2 * len(parts.train):
+            search.fit(X[train], table.y[train])
+        if losses and table.texts is None and X.shape[1] > 0.2 * len(train):
             sparse = LogisticRegression(l1_ratio=1.0, solver="liblinear")
             whole = make_pipeline(scaler, sparse)
             search = GridSearchCV(whole, {"logisticregression__C": np.geomspace(0.01, 100, 14)})
-            search.fit(X[parts.train], table.y[parts.train])
+            search.fit(X[train], table.y[train])
     return time.process_time() - begun
 
 
 def peers(table: Any) -> Iterator[tuple[str, Any, Any]]:
-    """Yield, by name, the usual pipelines and the rows that they take."""
+    """Yield, by name, the usual pipelines and the rows of a table that they take."""
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
@@ -260,15 +297,17 @@ def reference(table: Any) -> Iterator[tuple[str, Any, Any]]:
         yield "RBF kernel", GridSearchCV(curve, {"svc__C": [0.3, 1.0, 10.0, 100.0]}, cv=3), X
 
 
-def peer_error(model: Any, X: Any, y: np.ndarray, parts: Any, grid: bool) -> float:
+def judged(model: Any, X: Any, drawn: Drawn, grid: bool) -> dict[str, Any]:
     from sklearn.model_selection import GridSearchCV
 
+    begun = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if grid:
             model = GridSearchCV(model, {model.steps[-1][0] + "__C": CS}, cv=5)
-        model.fit(X[parts.train], y[parts.train])
-        return float((model.predict(X[parts.test]) != y[parts.test]).mean())
+        model.fit(X[drawn.train], drawn.all.y[drawn.train])
+        wrong = drawn.errors(model.predict(X[drawn.judged]))
+    return {"error": float(wrong.mean()), "seconds": time.process_time() - begun}
 
 
 class Kept:
@@ -299,54 +338,40 @@ class Kept:
 def measured(
     name: str, seeds: int, rows: int, with_reference: bool, times: bool, kept: Kept, label: str
 ) -> dict[str, list[float]]:
-    """Return the test errors of every model on one set, a number a seed."""
-    from separatrix.selection.split import split
-
+    """Return the errors of every model on one set, a number a seed."""
     found: dict[str, list[float]] = {}
     with tempfile.TemporaryDirectory() as folder:
         whole = table_of(SETS[name](), Path(folder))
     for seed in range(seeds):
-        table = some_rows(whole, rows, seed)
-        parts = split(table.y, test=0.2, seed=seed)
+        drawn = Drawn(whole, rows, seed)
 
         def result(model: str, work: Callable[[], dict[str, Any]], seed: int = seed) -> Any:
             return kept.get(name, seed, rows, model, found=work)
 
-        ours = result(label, partial(_studied, table, seed))
+        ours = result(label, partial(studied, drawn))
         found.setdefault("study", []).append(ours["error"])
         found.setdefault("seconds", []).append(ours["seconds"])
         said = f"{100 * ours['error']:.2f} %, {ours['chosen']}, {ours['seconds']:.1f} s"
         print(f"  {name}, seed {seed}: {said}", file=sys.stderr, flush=True)
         if times and seed == 0:
-            both = result(f"{label}, grid", partial(in_turn, table, parts, seed))
+            both = result(f"{label}, grid", partial(in_turn, drawn))
             found |= {"own seconds": [both["study"]], "grid seconds": [both["grid"]]}
-        others = [(*each, True) for each in peers(table)]
-        others += [(*each, False) for each in reference(table)] if with_reference else []
+        others = [(*each, True) for each in peers(drawn.all)]
+        others += [(*each, False) for each in reference(drawn.all)] if with_reference else []
         for peer, model, X, grid in others:
-            one = result(peer, partial(_judged, model, X, table.y, parts, grid))
+            one = result(peer, partial(judged, model, X, drawn, grid))
             found.setdefault(peer, []).append(one["error"])
     return found
 
 
-def in_turn(table: Any, parts: Any, seed: int) -> dict[str, float]:
+def in_turn(drawn: Drawn) -> dict[str, float]:
     """Return CPU seconds of the study and of the grid: medians of three, in turn, after one each.
 
     The first of either loads modules and machine code.
     """
-    spent = [(study_error(table, seed)[1], grid_seconds(table, parts)) for _ in range(4)]
+    spent = [(studied(drawn)["seconds"], grid_seconds(drawn)) for _ in range(4)]
     study, grid = np.median(spent[1:], axis=0).tolist()
     return {"study": study, "grid": grid}
-
-
-def _studied(table: Any, seed: int, features: str = "auto") -> dict[str, Any]:
-    error, seconds, chosen = study_error(table, seed, features)
-    return {"error": error, "seconds": seconds, "chosen": chosen}
-
-
-def _judged(model: Any, X: Any, y: np.ndarray, parts: Any, grid: bool) -> dict[str, Any]:
-    begun = time.process_time()
-    error = peer_error(model, X, y, parts, grid)
-    return {"error": error, "seconds": time.process_time() - begun}
 
 
 def behind(study: list[float], peer: list[float]) -> float:

@@ -14,6 +14,7 @@ from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.linear import dual_coordinate, interior_point, newton
 from separatrix.solvers.linear.primal_point import best_bias
+from separatrix.solvers.linear.subspace import meeting_order
 from separatrix.solvers.running.drive import Status, solve
 
 # Columns of 1e6 and more beside others of 1 are for another solver: each step moves along one row.
@@ -272,3 +273,13 @@ def test_a_bias_of_one_beside_tiny_weights_is_no_rounding_error():
     state, _ = solve(dual_coordinate, problem, tol=1e-6, max_passes=200)
     assert state.primal == pytest.approx(problem.primal(state.w), rel=1e-12)
     assert state.dual <= state.primal
+
+
+@pytest.mark.parametrize("seed", cases(200))
+def test_rows_meet_their_bounds_in_order_the_first_of_equals_first(seed):
+    rng = np.random.default_rng(seed)
+    meets = rng.choice(rng.uniform(0.0, 1.5, 20), size=int(rng.integers(1, 300)))
+    meets[rng.random(len(meets)) < 0.2] = np.inf
+    early = np.flatnonzero(meets < 1.0)
+    expected = early[np.argsort(meets[early], kind="stable")]
+    assert meeting_order(meets, len(early)).tolist() == expected.tolist()

@@ -178,7 +178,10 @@ def _moved_by(columns, at, point, scratch, mu, last_step, count):  # type: ignor
         aim, fall = further, new_fall
     keep_off = NEARLY_ALL if last_step > 0.9 else 0.99
     length = min(1.0, keep_off / fall) if fall > 0.0 else 1.0
-    if not (np.isfinite(dv).all() and np.isfinite(length)):
+    is_finite = np.isfinite(length)
+    for j in range(dv.shape[0]):
+        is_finite = is_finite and np.isfinite(dv[j])
+    if not is_finite:
         return 0.0, solves
     stepped(at, aim, length)
     for j in range(v.shape[0]):

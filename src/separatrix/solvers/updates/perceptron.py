@@ -320,7 +320,8 @@ def fill_pocket(rows, settings, memory, missed):  # type: ignore[no-untyped-def]
         counts[BEST_ERRORS] = errors
         counts[BEST_RUN] = counts[CLEAN]
         counts[IMPROVED_AT] = counts[UPDATES]
-        memory.pocket[:] = memory.w
+        for j in range(memory.w.shape[0]):  # ``pocket[:] = w`` takes numba seconds to compile
+            memory.pocket[j] = memory.w[j]
 
 
 @compiled

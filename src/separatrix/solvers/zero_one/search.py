@@ -94,7 +94,8 @@ def walk(rows, masses, w, directions):  # type: ignore[no-untyped-def]
             if not margin > 0.0:
                 wrong += 1
                 if size == 0.0 and number % wrong == 0:
-                    v[:] = rows[i]
+                    for j in range(width):  # ``v[:] = rows[i]`` takes numba seconds to compile
+                        v[j] = rows[i, j]
         for i in range(count):
             slope = 0.0
             for j in range(width):

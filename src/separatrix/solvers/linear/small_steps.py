@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from separatrix._compiled import compiled
+from separatrix._compiled import compiled, inlined
 from separatrix.solvers.linear import predictor_corrector
 from separatrix.solvers.linear.complementarity import (
     Aim,
@@ -125,7 +125,8 @@ def _iterations(columns, at, point, scratch, counts, until):  # type: ignore[no-
         best, since = (gap, 0) if is_better else (best, since + 1)
 
 
-@compiled
+# Inlined, since numba optimises each loop again in every loop that calls it.
+@inlined
 def _iterate(columns, at, point, scratch, steps, last_step, count):  # type: ignore[no-untyped-def]
     """Make one iteration; return its code, both objectives, the length of the step, the passes."""
     quadratic, v, residual = point
@@ -147,7 +148,7 @@ def _iterate(columns, at, point, scratch, steps, last_step, count):  # type: ign
     return code, primal, dual, length, passes
 
 
-@compiled
+@inlined
 def _moved_by(columns, at, point, scratch, mu, last_step, count):  # type: ignore[no-untyped-def]
     """Go along Mehrotra's direction, corrected for centrality; return how far, and the solves."""
     _, v, residual = point

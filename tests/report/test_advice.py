@@ -3,10 +3,12 @@
 import dataclasses
 import shlex
 import types
+from functools import partial
 
 import numpy as np
 import pytest
 
+import separatrix as sx
 from separatrix.data.embedded import breast_cancer, iris
 from separatrix.report import verdict as bounded
 from separatrix.report.advice import _advice, changed_line, next_steps
@@ -16,6 +18,7 @@ from separatrix.selection.path import _notes as left_out
 from tests.cli.command import separatrix as run
 from tests.report.examples import facts_of
 
+AGAIN = partial(changed_line, "separatrix study a.csv -o out")
 KINDS = {"dedupe", "rare", "features", "lift", "ends", "time", "verdict", "probabilities", "again"}
 
 
@@ -224,7 +227,7 @@ def test_every_kind_and_when_it_is_not_given():
     )
     assert set(kinds_of(hard, features="raw", max_seconds=1.0)) == KINDS - {"again", "lift"}
     assert "again" in kinds_of(facts, features="raw")
-    assert len(next_steps(hard, Settings(features="raw", max_seconds=1.0))) == 4
+    assert len(next_steps(hard, Settings(features="raw", max_seconds=1.0), AGAIN)) == 4
     # Nothing is left to try, or it was tried.
     calm = dataclasses.replace(facts, test=dataclasses.replace(facts.test, low=0.14, high=0.16))
     calm = dataclasses.replace(calm, test=dataclasses.replace(calm.test, duplicates=0))
@@ -245,20 +248,21 @@ def test_every_kind_and_when_it_is_not_given():
     assert "lift" not in kinds_of(dataclasses.replace(close, candidates=words), features="auto")
     fitted = dataclasses.replace(hard, machine=types.SimpleNamespace(loss="logistic", status=""))
     assert "probabilities" not in kinds_of(fitted, features="auto")
-    assert next_steps(Facts("t"), Settings()) == ()
+    assert next_steps(Facts("t"), Settings(), AGAIN) == ()
 
 
 def test_the_options_of_C_are_kept_and_the_features_tried_are_named():
     facts = facts_of()
     line = "separatrix study a.csv --features ranks --Cs 1,2 --rule best --max-seconds 9 -o out"
-    command = dataclasses.replace(facts.commands[0], line=line)
-    facts = dataclasses.replace(facts, commands=(command,), candidates=facts.candidates[:1])
-    steps = {step.kind: step for step in next_steps(facts, Settings(features="ranks"))}
+    facts = dataclasses.replace(facts, candidates=facts.candidates[:1])
+    typed = partial(changed_line, line)
+    steps = {step.kind: step for step in next_steps(facts, Settings(features="ranks"), typed)}
     assert "--Cs 1,2 --rule best --max-seconds 9" in steps["features"].line
     assert steps["features"].sentence.startswith("One kind of features was tried:")
     bent = dataclasses.replace(facts.candidates[0], features="products")
     both = dataclasses.replace(facts, candidates=(*facts.candidates, bent))
-    steps = {step.kind: step for step in next_steps(both, Settings(features="ranks", lift="auto"))}
+    settings = Settings(features="ranks", lift="auto")
+    steps = {step.kind: step for step in next_steps(both, settings, typed)}
     name = facts.candidates[0].features
     assert steps["features"].sentence.startswith(f"Only {name} and products were tried")
 
@@ -284,15 +288,39 @@ def test_another_C_is_dismissed_only_where_it_was_tried():
     assert claim in said(chosen=middle, best=middle, reason=hopeless)
 
 
-def test_a_study_from_python_has_sentences_and_no_command():
-    facts = dataclasses.replace(facts_of(), commands=())
-    steps = next_steps(facts, Settings(features="raw"))
+def test_what_was_typed_is_needed_for_a_line():
+    steps = next_steps(facts_of(), Settings(features="raw"), None)
     assert steps
     assert all(isinstance(step, Step) and step.sentence and not step.line for step in steps)
 
 
+def test_advice_of_a_study_in_python_is_a_call_that_runs():
+    table = breast_cancer()
+    X, y = table.X[::2], table.y[::2]
+    quick = {"features": "standard", "loss": "squared_hinge", "Cs": (0.01, 0.1), "folds": 3}
+    study = sx.Study(X, y, **quick).run()
+    steps = {step.kind: step.line for step in study.facts_.next_steps}
+    assert {"features", "again"} <= set(steps)
+    for kind, line in steps.items():
+        again = eval(line, {"sx": sx, "X": X, "y": y})
+        expected = {**quick, "seed": 1} | ({"features": "auto"} if kind == "features" else {})
+        assert {name: getattr(again.settings, name) for name in expected} == expected
+        assert again.facts_.test.n == study.facts_.test.n
+
+
+def test_a_call_names_what_is_too_long_to_be_typed(tmp_path):
+    path = imbalanced(tmp_path / "credit.csv", 60)
+    days = np.arange(60)
+    study = sx.Study(path, target="default", time=days, drop=["late"], folds=3)
+    line = study._again("rare", {"--scoring": "balanced", "--scale": None})
+    assert line == (
+        f"sx.Study({str(path)!r}, target='default', time=time, drop=['late'], folds=3, "
+        "scoring='balanced').run()"
+    )
+
+
 def test_rows_in_order_of_time_keep_their_seed():
     facts = facts_of()
-    steps = next_steps(facts, Settings(features="raw", by_time=True))
+    steps = next_steps(facts, Settings(features="raw", by_time=True), AGAIN)
     assert steps
     assert all("--seed" not in step.line for step in steps)

@@ -223,10 +223,19 @@ def test_the_leaderboard_is_by_the_error_or_by_the_measure_that_chose():
 
 def test_a_next_step_says_whether_its_test_rows_are_new():
     facts = facts_of()
-    assert "It takes new test rows (another seed)" in render_report(facts)
+    page = render_report(facts)
+    assert (
+        "complete command. It writes to a new folder. The test rows are new ones (another" in page
+    )
     latest = render_report(replace(facts, split=replace(facts.split, seed=None)))
-    assert "new test rows" not in latest
-    assert "It tests the same latest rows again" in latest
+    assert "The test rows are new ones" not in latest
+    assert "The latest rows are the test again" in latest
+    in_python = render_report(replace(facts, commands=()))
+    assert "Each line is a complete call, for the rows of this study. The test" in in_python
+    alone = tuple(replace(step, line="") for step in facts.next_steps)
+    said = render_report(replace(facts, commands=(), next_steps=alone))
+    assert "The test rows are new ones" in said
+    assert "Each line" not in said
 
 
 def test_an_absent_part_has_neither_section_nor_place_in_the_contents():

@@ -1,7 +1,7 @@
-"""What to try next: the reason in a sentence, and the whole command that does it.
+"""What to try next: the reason in a sentence, and the whole command or call that does it.
 
-A command is the one that was typed, with a few options changed. It writes to a folder of its own
-and takes another seed: what is tried after looking at a test needs new test rows. (The latest rows
+It is the one that was typed, with a few options changed. A command writes to a folder of its own.
+Both take another seed: what is tried after looking at a test needs new test rows. (The latest rows
 are the same with any seed, which the page says.) Advice that cannot help on these data is not
 given.
 """
@@ -9,7 +9,7 @@ given.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from separatrix.data.encodings.column_features import MOST_MULTIPLIED
@@ -18,7 +18,7 @@ from separatrix.report.conclusions import rare_class
 from separatrix.report.words import fixed, plural
 from separatrix.selection.path import OUT_OF_TIME
 
-__all__ = ["changed_line", "in_time", "next_steps"]
+__all__ = ["Again", "changed_call", "changed_line", "in_time", "next_steps"]
 
 _MOST = 4
 _FOUND = 0.9  # recall of a rare class that needs no help
@@ -33,17 +33,17 @@ _FLAGS = frozenset({"--balanced", "--by-time", "--dedupe", "--no-times", "--json
 _SHORT = {"--out": "-o"}
 
 Changes = Mapping[str, str | None]
+Again = Callable[[str, Changes], str]  # what was typed, for a kind of advice, with these changes
 
 
-def next_steps(facts: f.Facts, settings: Any) -> tuple[f.Step, ...]:
+def next_steps(facts: f.Facts, settings: Any, again: Again | None) -> tuple[f.Step, ...]:
     """Return what to try next, the most promising first."""
     if facts.path is None or facts.verdict is None or facts.data is None or facts.test is None:
         return ()
-    line = facts.commands[0].line if facts.commands else ""
     steps = []
     for kind, sentence, changes in _advice(facts, settings):
         more = changes if in_time(settings) else {**changes, "--seed": str(settings.seed + 1)}
-        steps.append(f.Step(kind, sentence, changed_line(line, kind, more) if line else ""))
+        steps.append(f.Step(kind, sentence, again(kind, more) if again is not None else ""))
     return tuple(steps[:_MOST])
 
 
@@ -214,7 +214,37 @@ def _again(facts: f.Facts, settings: Any) -> tuple[str, Changes] | None:
     )
 
 
-# ---- commands
+# ---- commands and calls
+
+
+def changed_call(rows: str, given: Mapping[str, str], kind: str, changes: Changes) -> str:
+    """Return a call of ``sx.Study`` with options set, or left out where None; the rows as typed.
+
+    >>> changed_call("X, y", {"folds": "3"}, "rare", {"--scoring": "balanced", "--seed": "1"})
+    "sx.Study(X, y, folds=3, scoring='balanced', seed=1).run()"
+    """
+    names = {option: option.removeprefix("--").replace("-", "_") for option in changes}
+    settings = {name: value for name, value in given.items() if name not in names.values()}
+    for option, value in changes.items():
+        if value is not None:
+            settings[names[option]] = _in_python(value)
+    words = [rows, *(f"{name}={value}" for name, value in settings.items())]
+    return f"sx.Study({', '.join(words)}).run()"
+
+
+def _in_python(value: str) -> str:
+    """Return the value of an option as Python has it: a flag, numbers, or a text.
+
+    >>> [_in_python(value) for value in ("", "600", "0.1,1", "balanced")]
+    ['True', '600', '(0.1, 1)', "'balanced'"]
+    """
+    if not value:
+        return "True"
+    try:
+        numbers = [float(part) for part in value.split(",")]
+    except ValueError:
+        return repr(value)
+    return value if len(numbers) == 1 else f"({value.replace(',', ', ')})"
 
 
 def changed_line(line: str, kind: str, changes: Changes) -> str:

@@ -567,10 +567,7 @@ class Command:
 
 @dataclass(frozen=True)
 class Step:
-    """What to try next: why, in a sentence, and the command that does it.
-
-    A study started from Python has no command, and its steps have no line.
-    """
+    """What to try next: why, in a sentence, and the command or the call that does it."""
 
     kind: str
     sentence: str

@@ -9,6 +9,7 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from separatrix.data.readers.typed_tables import frame_to_arrow, is_frame
 from separatrix.data.table import Table, read
 from separatrix.errors import DataError
 from separatrix.problem.penalties import penalty_words
+from separatrix.report.advice import changed_call
 from separatrix.report.beside import beside
 from separatrix.report.facts import Facts
 from separatrix.report.study import Settings
@@ -35,6 +37,7 @@ from separatrix.storage.model_file import read_model
 
 __all__ = ["Leaderboard", "Study", "StudyModel"]
 
+_SHORT = 20  # values of a setting that are written out
 _SETTINGS = tuple(part.name for part in dataclasses.fields(Settings))
 _READING = tuple(part.name for part in dataclasses.fields(ReadOptions))
 
@@ -122,6 +125,11 @@ class Study:
         for name, each in values.items():
             _require_one_each(name, each, len(table.y))
         self.table = dataclasses.replace(table, aside={**table.aside, **values})
+        rows = [repr(os.fspath(X)) if isinstance(X, str | os.PathLike) else "X"]
+        rows += ["y"] if y is not None else []
+        rows += [f"target={target!r}"] if target is not None else []
+        typed = {name: _as_typed(name, value) for name, value in settings.items()}
+        self._again = partial(changed_call, ", ".join(rows), typed)
 
     def run(self, folder: str | os.PathLike[str] | None = None) -> Study:
         """Do the study; its files are in the folder, or in one that lasts as long as this object.
@@ -132,7 +140,7 @@ class Study:
             folder = tempfile.mkdtemp(prefix="separatrix-study-")
             weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         self.folder_ = Path(folder)
-        work = StudyRun(self.table, self.folder_, self.settings)
+        work = StudyRun(self.table, self.folder_, self.settings, again=self._again)
         self.facts_ = work.run()
         self.leaderboard_ = Leaderboard.of(self.facts_)
         whole = read_model(self.folder_ / "model.sx")
@@ -157,6 +165,19 @@ class Study:
         if not hasattr(self, "facts_"):
             return None
         return f"<p>{html.escape(self.facts_.answer)}</p>{self.leaderboard_._repr_html_()}"
+
+
+def _as_typed(name: str, value: Any) -> str:
+    """Return a value as code: a short one as it is, another by the name of its setting.
+
+    >>> _as_typed("Cs", (0.1, 1.0)), _as_typed("group", np.zeros(3))
+    ('(0.1, 1.0)', 'group')
+    """
+    short = bool | int | float | str | None
+    if isinstance(value, short):
+        return repr(value)
+    is_list = isinstance(value, tuple | list) and len(value) <= _SHORT
+    return repr(value) if is_list and all(isinstance(each, short) for each in value) else name
 
 
 class Leaderboard(list[dict[str, Any]]):

@@ -22,7 +22,7 @@ from separatrix.core.thresholds import (
 from separatrix.data.table import AS_READ
 from separatrix.errors import DataError
 from separatrix.report import facts as f
-from separatrix.report.advice import changed_line, in_time
+from separatrix.report.advice import in_time
 from separatrix.selection import bounds
 from separatrix.selection.score_interval import interval_of
 from separatrix.selection.scores import SCORINGS, WITH_THRESHOLD, Costs, Measure, parse_costs
@@ -306,7 +306,8 @@ def imbalance_facts(work: Study, test_scores: np.ndarray, threshold: float) -> f
     loss = balanced.loss(columns, work.codes_test, threshold)
     low, high, how = interval_of(balanced, columns, work.codes_test, threshold)
     command = _balanced_command(work) if work.measure is None else ""
-    advice = "" if work.measure is not None else "; --scoring balanced chooses the model by it"
+    option = "--scoring balanced" if work.commands else "scoring='balanced'"
+    advice = "" if work.measure is not None else f"; {option} chooses the model by it"
     return f.Imbalance(
         name=name,
         share=share,
@@ -325,9 +326,9 @@ def imbalance_facts(work: Study, test_scores: np.ndarray, threshold: float) -> f
 
 def _balanced_command(work: Study) -> str:
     """Return the study again, by balanced accuracy, with test rows and a folder of its own."""
-    if not work.commands:
+    if work.again is None:
         return ""
-    changes = {"--scoring": "balanced"}
+    changes: dict[str, str | None] = {"--scoring": "balanced"}
     if not in_time(work.settings):
         changes["--seed"] = str(work.settings.seed + 1)
-    return changed_line(work.commands[0].line, "rare", changes)
+    return work.again("rare", changes)

@@ -33,6 +33,7 @@ from separatrix.errors import ContaminatedTestError, ModelFileError
 from separatrix.problem.canonical import data_of
 from separatrix.problem.fingerprint import fingerprint
 from separatrix.report import facts as f
+from separatrix.report.advice import Again, changed_line
 from separatrix.report.evaluation import Excerpts
 from separatrix.report.journal import Journal, alone_in, key_of
 from separatrix.report.scoring import alarm_bound, measure_of, set_apart, settled, thresholded
@@ -187,10 +188,12 @@ class Study:
         settings: Settings,
         commands: tuple[f.Command, ...] = (),
         progress: Progress | None = None,
+        again: Again | None = None,
     ) -> None:
         self.table, self.folder = table, folder
         self.settings, self.remarks = with_loss(settled(settings), table)
         self.commands, self.progress = commands, progress
+        self.again = partial(changed_line, commands[0].line) if commands else again
         self.y = labels_of(table.y, settings.positive)
         self.classes, self.codes = np.unique(self.y, return_inverse=True)
         self.names = [str(name) for name in self.classes.tolist()]

@@ -133,7 +133,7 @@ def facts_of(
     )  # fmt: skip
     assert facts.path is not None, "it was given above"
     facts = dataclasses.replace(facts, reading=reading_of(facts.path), measures=_agreeing(facts))
-    steps = next_steps(facts, work.settings)
+    steps = next_steps(facts, work.settings, work.again)
     facts = dataclasses.replace(facts, next_steps=steps)
     return dataclasses.replace(facts, answer=answer(facts))
 

@@ -20,7 +20,8 @@ def test_needs_something():
 @pytest.fixture
 def suite(pytester, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[1]))
-    monkeypatch.delenv("TESTS_PASSED", raising=False)
+    for name in ("TESTS_PASSED", "COVERAGE_FILE"):  # of the tests that are running
+        monkeypatch.delenv(name, raising=False)
     pytester.makeini("[pytest]")
     pytester.makeconftest(CONFTEST)
 

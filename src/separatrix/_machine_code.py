@@ -18,11 +18,14 @@ import re
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numba
-from llvmlite import ir
+from llvmlite import binding, ir
 from numba.core import caching, cgutils, types
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import CompileResult
 from numba.core.runtime import rtsys
 from numba.extending import intrinsic, overload
 
@@ -121,6 +124,24 @@ class _Files(caching.IndexDataCacheFile):
         return self._verified(Path(self._data_path(name)).read_bytes())
 
 
+class _Kept(JITCodeLibrary):
+    """Machine code from disk. What other loops link of it is parsed when the first one does."""
+
+    _shared_module: Any
+
+    def __init__(self, codegen: Any, name: str, machine_code: bytes, bitcode: bytes) -> None:
+        super().__init__(codegen, name)
+        self._bitcode = bitcode
+        self.enable_object_caching()
+        self._set_compiled_object(machine_code)
+        self._finalize_final_module()
+
+    def _get_module_for_linking(self) -> Any:
+        if self._shared_module is None:
+            self._shared_module = binding.parse_bitcode(self._bitcode)
+        return self._shared_module
+
+
 class _Implementation(caching.CompileResultCacheImpl):
     def __init__(self, py_func: Callable[..., Any]) -> None:
         super().__init__(py_func)
@@ -130,6 +151,28 @@ class _Implementation(caching.CompileResultCacheImpl):
         self._filename_base = self.get_filename_base(name, "")
 
     _locator_classes = [_Locator]
+
+    def reduce(self, result: Any) -> Any:
+        """Return what is kept: numba's own, and the names that the machine code defines."""
+        module = result.library._get_module_for_linking()
+        values = [*module.functions, *module.global_variables]
+        return super().reduce(result), [v.name for v in values if not v.is_declaration]
+
+    def rebuild(self, target_context: Any, kept: Any) -> Any:
+        """Return the loop as numba would, which parses all that other loops might link."""
+        ((name, kind, parts), *others), names = kept
+        assert kind == "object"
+        codegen = target_context.codegen()
+        library = _Kept(codegen, name, *parts)
+        codegen._engine._defined_symbols.update(names)
+        context = SimpleNamespace(
+            codegen=lambda: SimpleNamespace(unserialize_library=lambda _: library),
+            get_executable=target_context.get_executable,
+            typing_context=target_context.typing_context,
+        )
+        return CompileResult._rebuild(context, None, *others)._replace(
+            target_context=target_context
+        )
 
 
 class _GuardedCache(caching.FunctionCache):

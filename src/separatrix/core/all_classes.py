@@ -14,6 +14,7 @@ import numpy as np
 
 from separatrix.certificates.multiclass_gap import MulticlassGap
 from separatrix.certificates.softmax_gap import SoftmaxGap
+from separatrix.core.checks import checked_groups, ratio_of
 from separatrix.core.class_verdict import ClassVerdict, class_verdict_of
 from separatrix.core.for_errors import ClassEstimate
 from separatrix.core.keeping import (
@@ -25,13 +26,12 @@ from separatrix.core.keeping import (
 )
 from separatrix.core.machine import NEARLY_FREE, SEPARATED
 from separatrix.core.proving import About, Effort, Fitted, solve_and_prove
-from separatrix.core.sparse import checked_groups, ratio_of
-from separatrix.core.sparse_classes import SparseMultinomial, as_sparse_softmax
+from separatrix.core.sparse import SparseMultinomial, as_sparse_softmax
 from separatrix.errors import DeviceError
 from separatrix.problem.crammer_singer import DirectProblem
 from separatrix.problem.device_rows import on_device
 from separatrix.problem.softmax import SoftmaxProblem
-from separatrix.problem.sparse_softmax import SparseSoftmaxProblem
+from separatrix.problem.sparse_penalty import SparseSoftmaxProblem
 from separatrix.solvers.many_classes import (
     crammer_singer,
     direct_interior_point,

@@ -17,10 +17,10 @@ from separatrix.core.proving import (
     Fitted,
     Hyperplane,
     Report,
+    TwoSolvers,
     first_tolerance,
     solve_and_prove,
 )
-from separatrix.core.two_solvers import TwoSolvers
 from separatrix.problem.device_rows import on_device
 from separatrix.problem.machine import MachineProblem
 from separatrix.solvers.linear import newton_at_once

@@ -18,11 +18,14 @@ from separatrix._device import on_host
 from separatrix.certificates.duality_gap import DualityGap
 from separatrix.core import models
 from separatrix.core.checks import (
+    checked_groups,
     costs_of,
     one_of,
     positive,
+    ratio_of,
     refuse_huge,
     refuse_infinite,
+    refuse_with_l1,
     row_weights,
     several_classes,
 )
@@ -46,18 +49,11 @@ from separatrix.core.proving import (
     solve_and_prove,
     verdict_of,
 )
-from separatrix.core.sparse import (
-    as_sparse,
-    checked_groups,
-    method_of,
-    ratio_of,
-    refuse_with_l1,
-)
+from separatrix.core.sparse import as_sparse, method_of
 from separatrix.core.verdict import Verdict
 from separatrix.errors import DeviceError, SeparationWarning, UnfinishedWarning
-from separatrix.problem.canonical import data_of
 from separatrix.problem.device_rows import on_device
-from separatrix.problem.fingerprint import fingerprint
+from separatrix.problem.fingerprint import fingerprint_of_rows
 from separatrix.problem.later_name import LaterName
 from separatrix.problem.losses import CODES
 from separatrix.problem.machine import MachineProblem
@@ -231,9 +227,7 @@ class Machine(VotingModel):
 
     def _name(self, X: Any, codes: np.ndarray, pool: Executor) -> Future[str] | LaterName:
         """Begin to make the fingerprint of the data."""
-        count = len(self.classes_)
-        data = data_of(X, codes, count, bool(self.fit_intercept))
-        return begun(pool, entries_of(X), fingerprint, data)
+        return begun(pool, entries_of(X), fingerprint_of_rows, X, codes, len(self.classes_))
 
     def _cores(self) -> int:
         """Return how many threads may work."""

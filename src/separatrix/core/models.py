@@ -71,9 +71,15 @@ def shown(model: Any) -> str:
     return f"{type(model).__name__}({', '.join(arguments)})"
 
 
+def _keep(model: Any, given: dict[str, Any]) -> None:
+    """Keep every setting under its own name, as scikit-learn wants it; `given` are the locals."""
+    vars(model).update((name, value) for name, value in given.items() if name != "self")
+
+
 class LinearSVM(CalibratedProbabilities, VotingModel):
     """The support vector machine; `separatrix.LinearSVM` explains the settings."""
 
+    loss: str
     keeps_support = True
 
     def __init__(
@@ -98,24 +104,7 @@ class LinearSVM(CalibratedProbabilities, VotingModel):
         device: str = "cpu",
         verbose: bool = False,
     ) -> None:
-        self.C = C
-        self.l1_ratio = l1_ratio
-        self.groups = groups
-        self.loss = loss
-        self.tol = tol
-        self.solver = solver
-        self.fit_intercept = fit_intercept
-        self.intercept_penalty = intercept_penalty
-        self.class_weight = class_weight
-        self.max_seconds = max_seconds
-        self.max_passes = max_passes
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.probability = probability
-        self.multi_class = multi_class
-        self.n_jobs = n_jobs
-        self.device = device
-        self.verbose = verbose
+        _keep(self, locals())
 
 
 class LogisticRegression(LogisticProbabilities, VotingModel):
@@ -143,27 +132,13 @@ class LogisticRegression(LogisticProbabilities, VotingModel):
         device: str = "cpu",
         verbose: bool = False,
     ) -> None:
-        self.C = C
-        self.l1_ratio = l1_ratio
-        self.groups = groups
-        self.tol = tol
-        self.solver = solver
-        self.fit_intercept = fit_intercept
-        self.intercept_penalty = intercept_penalty
-        self.class_weight = class_weight
-        self.max_seconds = max_seconds
-        self.max_passes = max_passes
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.multi_class = multi_class
-        self.n_jobs = n_jobs
-        self.device = device
-        self.verbose = verbose
+        _keep(self, locals())
 
 
 class LinearSVMCV(VotingModel):
     """The support vector machine of a chosen C; `separatrix.LinearSVMCV` explains the settings."""
 
+    loss: str
     keeps_support = True
 
     def __init__(
@@ -188,24 +163,7 @@ class LinearSVMCV(VotingModel):
         device: str = "cpu",
         verbose: bool = False,
     ) -> None:
-        self.Cs = Cs
-        self.cv = cv
-        self.scoring = scoring
-        self.rule = rule
-        self.refine = refine
-        self.l1_ratios = l1_ratios
-        self.groups = groups
-        self.loss = loss
-        self.tol = tol
-        self.solver = solver
-        self.fit_intercept = fit_intercept
-        self.intercept_penalty = intercept_penalty
-        self.class_weight = class_weight
-        self.max_seconds = max_seconds
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.device = device
-        self.verbose = verbose
+        _keep(self, locals())
 
 
 class LogisticRegressionCV(LogisticProbabilities, VotingModel):
@@ -237,23 +195,4 @@ class LogisticRegressionCV(LogisticProbabilities, VotingModel):
         device: str = "cpu",
         verbose: bool = False,
     ) -> None:
-        self.Cs = Cs
-        self.cv = cv
-        self.scoring = scoring
-        self.rule = rule
-        self.refine = refine
-        self.l1_ratios = l1_ratios
-        self.groups = groups
-        self.tol = tol
-        self.solver = solver
-        self.fit_intercept = fit_intercept
-        self.intercept_penalty = intercept_penalty
-        self.class_weight = class_weight
-        self.max_seconds = max_seconds
-        self.random_state = random_state
-        self.multi_class = multi_class
-        self.refit = refit
-        self.store_cv_results = store_cv_results
-        self.n_jobs = n_jobs
-        self.device = device
-        self.verbose = verbose
+        _keep(self, locals())

@@ -14,10 +14,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from separatrix.certificates.duality_gap import DualityGap, prove_block
-from separatrix.core.checks import class_factors
+from separatrix.core.checks import class_factors, ratio_of
 from separatrix.core.keeping import margin_of, one_or_all
 from separatrix.core.proving import About, Effort, Fitted, solve_and_prove
-from separatrix.core.sparse import ratio_of
 from separatrix.data.partitions import Partitions
 from separatrix.errors import DataError, DeviceError
 from separatrix.problem.blocks import Block, Engine, Posed

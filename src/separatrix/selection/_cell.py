@@ -30,8 +30,7 @@ from separatrix.core.proving import (
     first_tolerance,
     solve_and_prove,
 )
-from separatrix.core.sparse import as_sparse, method_of
-from separatrix.core.sparse_classes import as_sparse_softmax
+from separatrix.core.sparse import as_sparse, as_sparse_softmax, method_of
 from separatrix.errors import DataError
 from separatrix.problem.device_rows import on_device
 from separatrix.problem.losses import CODES

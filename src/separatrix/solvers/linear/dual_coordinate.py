@@ -30,7 +30,7 @@ import scipy.sparse as sp
 from separatrix.problem.losses import HINGE, SQUARED_HINGE
 from separatrix.problem.machine import MachineProblem
 from separatrix.problem.rows import rows_of
-from separatrix.solvers.linear.contract import MachineState
+from separatrix.solvers.linear.claims import MachineState
 from separatrix.solvers.linear.coordinate_pass import (
     ACTIVE,
     BALANCE,
@@ -56,7 +56,9 @@ from separatrix.solvers.linear.coordinate_pass import (
 from separatrix.solvers.linear.dual_claims import (
     SHORT_RUN,
     charge,
+    dual_value,
     first_weight,
+    inner,
     measure_primal,
     move_multiplier,
     rebalance,
@@ -67,7 +69,6 @@ from separatrix.solvers.linear.dual_claims import (
     take_dual,
     take_primal,
 )
-from separatrix.solvers.linear.primal_point import dual_value, inner
 from separatrix.solvers.linear.subspace import HISTORY, accelerate
 from separatrix.solvers.running import row_order
 from separatrix.solvers.running.drive import Status, advanced, relative_gap

@@ -31,7 +31,7 @@ from separatrix._compiled import compiled
 from separatrix.problem.losses import SQUARED_HINGE
 from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import FloatArray
-from separatrix.solvers.linear.balance import balanced
+from separatrix.solvers.linear.claims import balanced
 
 __all__ = ["fitted_alphas", "near_face", "on_the_faces", "on_this_face"]
 

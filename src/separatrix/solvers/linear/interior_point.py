@@ -30,12 +30,11 @@ from separatrix.errors import DeviceError
 from separatrix.problem.device_rows import on_device
 from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import FloatArray
-from separatrix.solvers.linear.claims import best_bias, evened, hard_claim, with_bias
-from separatrix.solvers.linear.complementarity import Pairs
-from separatrix.solvers.linear.contract import MachineState
+from separatrix.solvers.linear.claims import MachineState, best_bias, evened, hard_claim, with_bias
 from separatrix.solvers.linear.dual_polish import fitted_alphas, near_face
 from separatrix.solvers.linear.predictor_corrector import (
     LESS,
+    Pairs,
     Run,
     centred_run,
     hard_run,

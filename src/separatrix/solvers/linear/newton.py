@@ -28,7 +28,7 @@ from separatrix.problem.machine import MachineProblem
 from separatrix.problem.products import scores
 from separatrix.problem.rows import DenseRows
 from separatrix.solvers.linear import smooth
-from separatrix.solvers.linear.contract import MachineState
+from separatrix.solvers.linear.claims import MachineState
 from separatrix.solvers.running.drive import Status
 from separatrix.solvers.running.threads import one_thread
 

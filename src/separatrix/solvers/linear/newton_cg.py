@@ -24,7 +24,7 @@ import numpy as np
 from separatrix.problem.machine import MachineProblem
 from separatrix.problem.products import SPREAD, TILT, curved, moments, tilted
 from separatrix.solvers.linear import smooth
-from separatrix.solvers.linear.contract import MachineState
+from separatrix.solvers.linear.claims import MachineState
 from separatrix.solvers.running.drive import Status
 
 __all__ = ["advance", "conjugate_gradients", "start"]

@@ -17,15 +17,6 @@ import numpy as np
 
 from separatrix._compiled import compiled, inlined
 from separatrix.solvers.linear import predictor_corrector
-from separatrix.solvers.linear.complementarity import (
-    Aim,
-    fall_of,
-    predicted,
-    recentred,
-    shares_for,
-    stepped,
-    weighed,
-)
 from separatrix.solvers.linear.predictor_corrector import (
     CORRECTIONS,
     DRIFTS,
@@ -35,7 +26,14 @@ from separatrix.solvers.linear.predictor_corrector import (
     REFRESH,
     STRETCH,
     WORTH_IT,
+    Aim,
     Run,
+    fall_of,
+    predicted,
+    recentred,
+    shares_for,
+    stepped,
+    weighed,
 )
 from separatrix.solvers.linear.scaled_rows import ADDED, LOST
 

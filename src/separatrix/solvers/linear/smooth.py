@@ -21,8 +21,7 @@ from separatrix.problem.machine import MachineProblem
 from separatrix.problem.products import MINUS, PLUS, Rows, combined, scores
 from separatrix.problem.rows import rows_of
 from separatrix.solvers.linear import interior_point
-from separatrix.solvers.linear.balance import balanced
-from separatrix.solvers.linear.contract import MachineState, is_solved_at_once
+from separatrix.solvers.linear.claims import MachineState, balanced, is_solved_at_once
 from separatrix.solvers.linear.dual_polish import fitted_alphas
 from separatrix.solvers.linear.row_terms import (
     best_step,

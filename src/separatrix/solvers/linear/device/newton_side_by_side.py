@@ -29,7 +29,7 @@ import numpy as np
 from separatrix._device import free_bytes, torch_module
 from separatrix.problem.losses import HINGE, LOGISTIC
 from separatrix.problem.machine import MachineProblem
-from separatrix.solvers.linear.contract import MachineState, is_solved_at_once
+from separatrix.solvers.linear.claims import MachineState, is_solved_at_once
 from separatrix.solvers.linear.device.point import (
     PATIENCE,
     Point,

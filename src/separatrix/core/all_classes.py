@@ -43,11 +43,6 @@ from separatrix.solvers.many_classes.softmax_system import most_columns
 from separatrix.solvers.running.drive import NO_LIMIT, Status
 from separatrix.solvers.running.threads import one_thread
 
-__all__ = [
-    "CrammerSinger", "Multinomial", "fit_direct", "fit_multinomial", "keep_multinomial",
-    "softmax_method_of",
-]  # fmt: skip
-
 # The solver aims a little below the tolerance, so that the proof, which adds rounding, meets it.
 _AIM = 0.9
 _TIGHTENINGS = 4

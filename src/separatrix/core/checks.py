@@ -16,22 +16,6 @@ import numpy as np
 from separatrix._sparse import is_sparse
 from separatrix.errors import DataError, not_finite
 
-__all__ = [
-    "are_plainly_classes",
-    "class_factors",
-    "costs_of",
-    "new_rows",
-    "numbered",
-    "one_of",
-    "positive",
-    "refuse_huge",
-    "refuse_infinite",
-    "row_weights",
-    "several_classes",
-    "share_or_name",
-    "two_classes",
-]
-
 _LARGEST = 1e100
 _MANY_LABELS = 10_000
 

@@ -21,8 +21,6 @@ from separatrix.core.verdict import Verdict, coefficient_names
 from separatrix.problem.multiclass import two_classes_of
 from separatrix.problem.signed import as_matrix
 
-__all__ = ["ClassVerdict", "class_verdict_of"]
-
 FORMAT = "separatrix-class-verdict-1"
 _SIDES = ("earlier", "later")
 _MOST_WORK = 20_000_000  # rows x columns x columns: beyond, signs of coefficients take minutes

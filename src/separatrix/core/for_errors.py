@@ -27,8 +27,6 @@ from separatrix.solvers.linear import newton_at_once
 from separatrix.solvers.linear.choose import plan
 from separatrix.solvers.running.drive import Status
 
-__all__ = ["ClassEstimate", "Estimate", "solved_for_errors"]
-
 
 class Estimate(NamedTuple):
     """Where a proof would stand: the gap as the solver computes it, and where that was."""

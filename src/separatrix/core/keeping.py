@@ -24,22 +24,6 @@ from separatrix.certificates.softmax_gap import SoftmaxGap
 from separatrix.core.proving import Fitted
 from separatrix.solvers.running.drive import Status
 
-__all__ = [
-    "Watch",
-    "iterations",
-    "keep_direct",
-    "keep_gaps",
-    "keep_pairs",
-    "keep_softmax",
-    "keep_support",
-    "keep_support_of_pairs",
-    "one_or_all",
-    "reported_to_callbacks",
-    "two_as_one",
-    "warn_of_gap",
-    "watching",
-]
-
 _BADNESS = {Status.OPTIMAL: 0, Status.UNPROVED: 1, Status.BUDGET: 2}
 _REMEDIES = {
     Status.BUDGET: "raise max_seconds or max_passes, or use what is here, whose gap is proved",

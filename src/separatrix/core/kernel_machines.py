@@ -41,21 +41,6 @@ from separatrix.solvers.linear.device.device_claims import balanced as balanced_
 from separatrix.solvers.running.drive import Status
 from separatrix.solvers.running.threads import AtOnce, begun
 
-__all__ = [
-    "LEAST_FACTORED_TOL",
-    "KernelMachines",
-    "KernelProblem",
-    "Task",
-    "chunk_size",
-    "chunks_at",
-    "first_goal",
-    "inner_tolerance",
-    "is_small",
-    "no_kernel_margin",
-    "rows_at",
-    "solve_kernel_machines",
-]
-
 LEAST_FACTORED_TOL = 1e-10
 _AIM = 0.9  # of the tolerance: what float32 hides must fit into the rest
 _SMALL, _SMALL_TOL = 300, 1e-11

@@ -25,8 +25,6 @@ from separatrix.certificates.enclosure import Enclosure, rounded
 from separatrix.certificates.sparse_gap import root_means
 from separatrix.problem.exact_sums import column_sums
 
-__all__ = ["largest_cost_of_zero", "largest_cost_of_zero_classes"]
-
 _MOST_EXACT = 2_000_000  # entries
 _FEW_WEIGHTS = 32
 

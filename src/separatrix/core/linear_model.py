@@ -20,24 +20,6 @@ import numpy as np
 
 from separatrix.core.checks import new_rows
 
-__all__ = [
-    "Absent",
-    "Available",
-    "CalibratedProbabilities",
-    "Calibration",
-    "LinearModel",
-    "LogisticProbabilities",
-    "SCORES_ONLY",
-    "VotingModel",
-    "available_unless",
-    "decided",
-    "fitted_slopes",
-    "is_multinomial",
-    "least_cost",
-    "pairs_of",
-    "tally",
-]
-
 _FLATTEST, _STEEPEST = 1e-6, 1e6
 _HALVINGS = 40  # of the logarithm of a slope: 3e-11 is left
 SCORES_ONLY = (

@@ -62,15 +62,6 @@ from separatrix.solvers.linear.choose import SOLVERS
 from separatrix.solvers.running.drive import Status
 from separatrix.solvers.running.threads import begun, cores, one_thread
 
-__all__ = [
-    "LinearSVM",
-    "LogisticRegression",
-    "NEARLY_FREE",
-    "SEPARATED",
-    "fit_pairs",
-    "machine_of_a_pair",
-]
-
 _SUITS = {
     "hinge": {"interior_point", "dual_coordinate", "gram"},
     "squared_hinge": {"newton", "dual_coordinate", "gram"},

@@ -13,17 +13,6 @@ import numpy as np
 
 from separatrix.core.linear_model import CalibratedProbabilities, LogisticProbabilities, VotingModel
 
-__all__ = [
-    "LinearSVM",
-    "LinearSVMCV",
-    "LogisticRegression",
-    "LogisticRegressionCV",
-    "fresh",
-    "seed_of",
-    "settings_of",
-    "shown",
-]
-
 
 def settings_of(model: Any) -> dict[str, Any]:
     """Return the settings by name, in the order of the alphabet.

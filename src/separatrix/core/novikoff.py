@@ -24,8 +24,6 @@ from separatrix.certificates.separation import check_separation, radius_up, root
 from separatrix.problem.canonical import Problem
 from separatrix.problem.signed import SignedProblem
 
-__all__ = ["Novikoff", "NovikoffProof", "check_novikoff", "mistake_bound", "novikoff_proof"]
-
 _CHEAP = 20_000  # entries of the rows
 _LEAST_SHARE = 1e-9
 _ROOM = 1e-8  # so that a margin found on another processor proves the same bound

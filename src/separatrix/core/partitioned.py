@@ -34,8 +34,6 @@ from separatrix.solvers.linear.blocks.passes import LocalEngine
 from separatrix.solvers.running.drive import Status
 from separatrix.solvers.running.threads import one_thread
 
-__all__ = ["Rows", "fit_partitions", "fit_rows", "local_rows", "refuse_sparse"]
-
 _TIGHTENINGS = 4
 _FEW_ROWS = 2_000
 # So many blocks, their sums and vectors of all rows are allowed for when memory is shared out.

@@ -23,8 +23,6 @@ from separatrix.solvers.linear.choose import choose
 from separatrix.solvers.linear.claims import balanced
 from separatrix.solvers.linear.model_run import MachineRun
 
-__all__ = ["Bounds"]
-
 _SMALL = 20_000  # entries: where the bound is made exact at next to no cost
 _EXACT = 1e-9
 _PASSES = 200.0  # at most, at each look

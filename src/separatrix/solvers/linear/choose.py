@@ -24,21 +24,6 @@ from separatrix.problem.device_rows import on_device
 from separatrix.problem.losses import HINGE, LOGISTIC, SQUARED_HINGE
 from separatrix.problem.machine import MachineProblem
 
-__all__ = [
-    "ENTRY",
-    "NARROW",
-    "PRODUCT",
-    "Plan",
-    "SOLVERS",
-    "Watch",
-    "choose",
-    "plan",
-    "price_of_interior_point",
-    "products",
-    "rare_share",
-    "reach",
-]
-
 SOLVERS = ("newton", "interior_point", "dual_coordinate", "gram")
 
 _FEW_ROWS, _VERY_FEW_ROWS, _THIN = 2_000, 100, 0.1

@@ -33,17 +33,6 @@ from separatrix.problem.rows import rows_of
 from separatrix.problem.signed import FloatArray
 from separatrix.solvers.running.drive import relative_gap
 
-__all__ = [
-    "MachineState",
-    "balanced",
-    "best_bias",
-    "evened",
-    "hard_claim",
-    "hinge_bias_interval",
-    "is_solved_at_once",
-    "with_bias",
-]
-
 # exp(-750) is 0 in float64, and so is the logistic loss: nothing lies beyond.
 _FAR = 750.0
 

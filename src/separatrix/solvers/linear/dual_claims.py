@@ -33,26 +33,6 @@ from separatrix.solvers.linear.coordinate_pass import (
     scores_of,
 )
 
-__all__ = [
-    "SHORT_RUN",
-    "best_bias",
-    "best_share",
-    "charge",
-    "dual_value",
-    "first_weight",
-    "inner",
-    "measure_primal",
-    "move_multiplier",
-    "rebalance",
-    "renew_multiplier",
-    "share_of_multiplier",
-    "soft_weight",
-    "soften",
-    "take_dual",
-    "take_primal",
-    "total_loss",
-]
-
 # ---- points and values
 #
 #     min over b   sum_i c_i loss(y_i (s_i + b))             s_i = w.x_i given

@@ -33,8 +33,6 @@ from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import FloatArray
 from separatrix.solvers.linear.claims import balanced
 
-__all__ = ["fitted_alphas", "near_face", "on_the_faces", "on_this_face"]
-
 _BANDS = (1e-9, 1e-7, 1e-5, 1e-3)
 _MOST_FREE, _CROWD, _COPIES = 1_000, 2, 8
 _MOST_PRODUCTS = 20_000_000  # some milliseconds

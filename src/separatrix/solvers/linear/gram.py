@@ -27,8 +27,6 @@ from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import FloatArray, Known, Matrix, SignedProblem
 from separatrix.solvers.running.threads import one_thread
 
-__all__ = ["SMALL", "WELL_CONDITIONED", "reduced", "well_factored"]
-
 # Sparse rows of no more entries than this, zeros included, are treated as dense.
 SMALL = 2**23
 # Columns that LAPACK reflects at a time, given the room: twice as fast as with the least room.

@@ -18,8 +18,6 @@ from separatrix.solvers.linear import dual_coordinate
 from separatrix.solvers.linear.claims import MachineState, balanced, hard_claim
 from separatrix.solvers.running.drive import Status
 
-__all__ = ["advance", "start"]
-
 _GROWTH = 10.0
 _LARGEST = 1e12
 _FIRST = 1e-290, 1e290  # the first cost: the largest that follows is finite

@@ -45,8 +45,6 @@ from separatrix.solvers.linear.small_steps import Progress, SmallSteps, Until, s
 from separatrix.solvers.running.drive import Status
 from separatrix.solvers.running.threads import one_thread
 
-__all__ = ["advance", "iterate", "start"]
-
 # A matrix of so many columns fills 2 GiB, and takes a GPU seconds to factor.
 WIDEST = 16_384
 # So many iterations without a gap a tenth smaller: rounding is all that is left.

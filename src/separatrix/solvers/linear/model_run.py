@@ -37,8 +37,6 @@ from separatrix.solvers.linear.dual_polish import on_the_faces, on_this_face
 from separatrix.solvers.running.drive import NO_LIMIT, OVERRUN, Status, go_on
 from separatrix.solvers.running.threads import one_thread
 
-__all__ = ["MachineFrame", "MachineRun", "replay_machine"]
-
 _OF_DENSE = 6e-11  # seconds for one multiplication where large matrices are factored
 _FEW_FREE = 2_000  # support vectors whose margins are worth a look
 _BIAS_ROUNDING = 2.0**-40  # of the size of scores

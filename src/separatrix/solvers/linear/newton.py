@@ -32,8 +32,6 @@ from separatrix.solvers.linear.claims import MachineState
 from separatrix.solvers.running.drive import Status
 from separatrix.solvers.running.threads import one_thread
 
-__all__ = ["advance", "start"]
-
 _BLOCK_BYTES = 1 << 20
 # Sparse rows fuller than this, or so few, are laid out densely, block by block.
 _FULL, _FEW_ENTRIES = 0.25, 1 << 17

@@ -27,8 +27,6 @@ from separatrix.solvers.linear import smooth
 from separatrix.solvers.linear.claims import MachineState
 from separatrix.solvers.running.drive import Status
 
-__all__ = ["advance", "conjugate_gradients", "start"]
-
 # The system is solved until its residual is this share of the gradient; far from the optimum, with
 # a gap beyond _FAR, a rougher step serves as well.
 _SHARE, _ROUGH_SHARE, _FAR = 0.15, 0.5, 1.0

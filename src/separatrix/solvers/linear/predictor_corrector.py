@@ -27,32 +27,6 @@ import numpy as np
 
 from separatrix._compiled import compiled, inlined
 
-__all__ = [
-    "Aim",
-    "CORRECTIONS",
-    "DRIFTS",
-    "FURTHER",
-    "LESS",
-    "NEARLY_ALL",
-    "Pairs",
-    "REFRESH",
-    "Run",
-    "SPREAD",
-    "STRETCH",
-    "TINY",
-    "WORTH_IT",
-    "centred_run",
-    "fall_of",
-    "falling_root",
-    "hard_run",
-    "iteration",
-    "predicted",
-    "recentred",
-    "shares_for",
-    "stepped",
-    "weighed",
-]
-
 # ---- what each row's alpha and slacks do
 #
 #     alpha s = mu,   (c - alpha) xi = mu,   1 - margin = xi - s          for every row

@@ -37,8 +37,6 @@ from separatrix.solvers.linear.predictor_corrector import (
 )
 from separatrix.solvers.linear.scaled_rows import ADDED, LOST
 
-__all__ = ["Progress", "SmallSteps", "Until", "suits"]
-
 # From here on the products of the library of linear algebra are faster.
 _MOST_COLUMNS, _MOST_ENTRIES = 64, 1 << 17
 _MOVED, _STOPPED, _BY_ROWS = range(3)

@@ -34,8 +34,6 @@ from separatrix.solvers.linear.row_terms import (
 )
 from separatrix.solvers.running.drive import Status, advanced
 
-__all__ = ["Point", "begin", "claim", "go", "move", "outcome", "scales"]
-
 # So many updates without a better primal or dual: what is left is rounding.
 _PATIENCE = 4
 _BALANCED = 1e-14

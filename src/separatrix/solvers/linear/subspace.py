@@ -25,8 +25,6 @@ from separatrix.solvers.linear.coordinate_pass import (
 )
 from separatrix.solvers.linear.dual_claims import inner
 
-__all__ = ["HISTORY", "accelerate", "coefficients", "combine", "meeting_order"]
-
 HISTORY = 3
 
 _UNACCELERATED = 3  # the first updates, whose steps are no guide

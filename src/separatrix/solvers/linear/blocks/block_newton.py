@@ -47,8 +47,6 @@ from separatrix.solvers.linear.blocks.systems import Measured, RoundsSystem, sys
 from separatrix.solvers.linear.claims import balanced
 from separatrix.solvers.running.drive import Status
 
-__all__ = ["Checkpoint", "Point", "RowFacts", "Run", "claimed_alpha", "row_facts"]
-
 _FIRST_WIDTH, _LEAST_WIDTH = 2.0, 1e-12
 _SHRINK_MOST, _SHRINK_LEAST, _NO_SHRINKING = 0.1, 0.5, 0.97
 _FIRST_SHARE, _SHORT = 0.3, 0.05

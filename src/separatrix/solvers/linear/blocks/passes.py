@@ -31,25 +31,6 @@ from separatrix.problem.rows import DenseRows, base_rows
 from separatrix.solvers.linear.newton import column_spread, fill, scaled_squares
 from separatrix.solvers.running.threads import one_thread
 
-__all__ = [
-    "ALPHA",
-    "BEND",
-    "GAIN",
-    "GAIN_BEND",
-    "GAIN_SLOPE",
-    "LOSS",
-    "LocalEngine",
-    "SMOOTHED",
-    "along",
-    "curved",
-    "gradient_and_diagonal",
-    "gradient_and_matrix",
-    "multipliers",
-    "row_terms",
-    "spread_of",
-    "values_along",
-]
-
 # ---- what each row adds to a smooth model, from its margin alone
 #
 # The hinge h(z) = max(0, z), z = 1 - m, is smoothed over a band of half-width t about a centre q:

@@ -26,8 +26,6 @@ from separatrix.solvers.linear.newton import (
 )
 from separatrix.solvers.linear.newton_cg import conjugate_gradients
 
-__all__ = ["Measured", "RoundsSystem", "system_for"]
-
 _SHARE, _OF_DIAGONAL = 0.15, 0.2
 _MODEST = 2_000  # columns
 

@@ -26,8 +26,6 @@ from separatrix.solvers.linear.device.scaled import (
 )
 from separatrix.solvers.linear.predictor_corrector import SPREAD, TINY, Aim, Pairs, Run
 
-__all__ = ["ChosenRows", "DevicePairs", "HingeClaims", "balanced", "claimed"]
-
 # ---- what an interior point asks of rows, as `ScaledRows` and `Pairs` on the host: the same steps
 
 # While the gap is above this, the matrix of rows held in float32 may be made of such products.

@@ -49,8 +49,6 @@ from separatrix.solvers.running.drive import Status, advanced
 if TYPE_CHECKING:
     from separatrix.solvers.linear.device.point import Point
 
-__all__ = ["advance", "direction_by_rounds", "side_by_side", "start", "update"]
-
 # Beyond so many columns the matrix costs more than rounds of products with the rows.
 WIDEST_MATRIX = 4096
 # While the gap is above these, the matrix may be made of TF32 and of float32 products.

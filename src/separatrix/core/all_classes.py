@@ -29,7 +29,7 @@ from separatrix.core.proving import About, Effort, Fitted, solve_and_prove
 from separatrix.core.sparse import SparseMultinomial, as_sparse_softmax
 from separatrix.errors import DeviceError
 from separatrix.problem.crammer_singer import DirectProblem
-from separatrix.problem.device_rows import on_device
+from separatrix.problem.signed import on_device
 from separatrix.problem.softmax import SoftmaxProblem
 from separatrix.problem.sparse_penalty import SparseSoftmaxProblem
 from separatrix.solvers.many_classes import (

@@ -21,8 +21,8 @@ from separatrix.core.proving import (
     first_tolerance,
     solve_and_prove,
 )
-from separatrix.problem.device_rows import on_device
 from separatrix.problem.machine import MachineProblem
+from separatrix.problem.signed import on_device
 from separatrix.solvers.linear import newton_at_once
 from separatrix.solvers.linear.choose import plan
 from separatrix.solvers.running.drive import Status

@@ -30,6 +30,12 @@ def fresh(model: Any, **changed: Any) -> Any:
     return type(model)(**{**settings_of(model), **changed})
 
 
+def forget_threshold(model: Any) -> None:
+    """Decide by the score again: threshold and costs belong to the weights they came with."""
+    vars(model).pop("threshold_", None)
+    vars(model).pop("costs_", None)
+
+
 def seed_of(random_state: Any) -> int:
     """Return a seed; an integer is the same seed every time, None a fresh one."""
     if isinstance(random_state, int | np.integer) and random_state >= 0:

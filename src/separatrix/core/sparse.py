@@ -10,11 +10,10 @@ import numpy as np
 from separatrix.certificates.column_sizes import Sized
 from separatrix.certificates.sparse_gap import SparseGap
 from separatrix.certificates.sparse_softmax_gap import SparseSoftmaxGap
-from separatrix.core.proving import About, Effort, Fitted, Hyperplane, first_tolerance
-from separatrix.problem.device_rows import on_device
+from separatrix.core.proving import About, Effort, Fitted, first_tolerance
 from separatrix.problem.losses import NAMES
 from separatrix.problem.machine import MachineProblem
-from separatrix.problem.signed import Known
+from separatrix.problem.signed import Known, on_device
 from separatrix.problem.softmax import SoftmaxProblem
 from separatrix.problem.sparse_penalty import SparseProblem, SparseSoftmaxProblem
 from separatrix.solvers.linear.claims import balanced
@@ -57,11 +56,6 @@ def as_sparse_softmax(
         groups=groups,
         known=known,
     )
-
-
-def method_of(problem: MachineProblem, usual: Any = Hyperplane) -> Any:
-    """Return what solves and proves a problem of two classes."""
-    return SparseHyperplane if isinstance(problem, SparseProblem) else usual
 
 
 class _WorkingSet:

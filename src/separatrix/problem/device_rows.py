@@ -25,15 +25,6 @@ _FEW_ENTRIES = 1 << 20
 Found = TypeVar("Found")
 
 
-def on_device(X: Any) -> bool:
-    """Whether X is rows on a device.
-
-    >>> on_device(np.zeros((2, 2)))
-    False
-    """
-    return isinstance(X, DeviceRows)
-
-
 class DeviceRows:
     """Rows on a device, and what was found out about them."""
 

@@ -28,7 +28,7 @@ from separatrix.problem.canonical import (
     n_classes_of,
 )
 from separatrix.problem.device_rows import host_blocks
-from separatrix.problem.signed import as_matrix
+from separatrix.problem.signed import as_matrix, entries_of
 
 _AT_A_TIME = 1 << 17  # entries
 _FIRST_TRIED = 64
@@ -102,8 +102,7 @@ def named_rows(
     Both are empty where it cannot: sample weights are in no data file, and large data are hashed
     for the certificates alone that need it.
     """
-    entries = X.nnz if sp.issparse(X) else X.size
-    if entries > _MOST_NAMED or not (weights == 1.0).all():
+    if entries_of(X) > _MOST_NAMED or not (weights == 1.0).all():
         return "", ()
     classes, codes = np.unique(np.asarray(y), return_inverse=True)
     found = fingerprint_of_rows(as_matrix(X), codes, max(2, len(classes)), like)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from separatrix._sparse import sparse as sp
-from separatrix.problem.device_rows import on_device
+from separatrix.problem.signed import on_device
 
 
 def blocks(X: Any, entries: int, most_rows: int | None = None) -> Iterator[tuple[slice, Any]]:

@@ -16,13 +16,22 @@ import numpy as np
 from separatrix._device import on_host
 from separatrix._sparse import sparse as sp
 from separatrix.errors import DataError
-from separatrix.problem.device_rows import on_device
+from separatrix.problem.device_rows import DeviceRows
 
 FloatArray = np.ndarray[Any, np.dtype[np.floating[Any]]]
 _CHECKED = "_separatrix_checked"  # marks a matrix that `as_matrix` returned
 _INT32_LIMIT = np.iinfo(np.int32).max
 
 Matrix = Any  # a dense array, a CSR matrix or rows on a device, as `as_matrix` returns them
+
+
+def on_device(X: Any) -> bool:
+    """Whether X is rows on a device.
+
+    >>> on_device(np.zeros((2, 2)))
+    False
+    """
+    return isinstance(X, DeviceRows)
 
 
 def as_matrix(X: Any) -> Matrix:
@@ -58,7 +67,7 @@ def as_matrix(X: Any) -> Matrix:
         return csr
     if on_device(X):
         return X
-    X = np.asarray(on_host(X))
+    X = np.asarray(X if isinstance(X, np.ndarray) else on_host(X))
     _refuse_long_integers(X)
     dtype = X.dtype if X.dtype in (np.float32, np.float64) else np.dtype(np.float64)
     return np.ascontiguousarray(X, dtype=dtype)

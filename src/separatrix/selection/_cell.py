@@ -22,6 +22,7 @@ from separatrix.core.checks import class_factors, costs_of
 from separatrix.core.for_errors import solved_for_errors
 from separatrix.core.keeping import two_as_one
 from separatrix.core.largest_cost import largest_cost_of_zero, largest_cost_of_zero_classes
+from separatrix.core.machine import method_of
 from separatrix.core.proving import (
     About,
     Effort,
@@ -30,12 +31,11 @@ from separatrix.core.proving import (
     first_tolerance,
     solve_and_prove,
 )
-from separatrix.core.sparse import as_sparse, as_sparse_softmax, method_of
+from separatrix.core.sparse import as_sparse, as_sparse_softmax
 from separatrix.errors import DataError
-from separatrix.problem.device_rows import on_device
 from separatrix.problem.losses import CODES
 from separatrix.problem.machine import MachineProblem
-from separatrix.problem.signed import Known, SignedProblem
+from separatrix.problem.signed import Known, SignedProblem, on_device
 from separatrix.problem.softmax import SoftmaxProblem
 from separatrix.selection.folds import Fold
 from separatrix.selection.scores import Measure

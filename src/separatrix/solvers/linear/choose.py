@@ -20,9 +20,9 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from separatrix.problem.device_rows import on_device
 from separatrix.problem.losses import HINGE, LOGISTIC, SQUARED_HINGE
 from separatrix.problem.machine import MachineProblem
+from separatrix.problem.signed import entries_of, on_device
 
 SOLVERS = ("newton", "interior_point", "dual_coordinate", "gram")
 
@@ -44,7 +44,7 @@ def choose(problem: MachineProblem) -> str:
     n, d = problem.X.shape
     if on_device(problem.X):
         return "interior_point" if problem.loss == HINGE else "newton"
-    entries = problem.X.nnz if sp.issparse(problem.X) else n * d
+    entries = entries_of(problem.X)
     if _is_short(problem) and (problem.is_hard or entries > _THIN * n * d):
         # On thin sparse rows this costs at least ten times what passes cost. Where all rows can be
         # fitted, a Newton step for the squared hinge changes few rows.
@@ -151,7 +151,7 @@ def price_of_interior_point(problem: MachineProblem) -> tuple[float, float]:
         return np.inf, 0.0
     n, d = problem.X.shape
     is_sparse = sp.issparse(problem.X)
-    entries = float(problem.X.nnz if is_sparse else n * d)
+    entries = float(entries_of(problem.X))
     of_row, of_column, rest = _OF_UPDATE
     update = of_row * n + of_column * d + rest
     a_pass = _OF_PASS[0] * entries + _OF_PASS[1] * n + update

@@ -25,11 +25,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
 from separatrix.problem.losses import HINGE, SQUARED_HINGE
 from separatrix.problem.machine import MachineProblem
 from separatrix.problem.rows import rows_of
+from separatrix.problem.signed import entries_of
 from separatrix.solvers.linear.claims import MachineState
 from separatrix.solvers.linear.coordinate_pass import (
     ACTIVE,
@@ -184,7 +184,7 @@ def _laid_out(problem: MachineProblem) -> Setup:
         diagonal = 0.5 / np.where(used, problem.costs, 1.0)
     if fold is not None:
         diagonal = diagonal + fold.squares if len(diagonal) else fold.squares
-    stored = problem.X.nnz if sp.issparse(problem.X) else problem.X.size
+    stored = entries_of(problem.X)
     quota = int(_WORK * sum(problem.X.shape) / max(1.0, stored / problem.X.shape[0]))
     if len(diagonal):
         squares += diagonal

@@ -27,9 +27,8 @@ from typing import Any
 import numpy as np
 
 from separatrix.errors import DeviceError
-from separatrix.problem.device_rows import on_device
 from separatrix.problem.machine import MachineProblem
-from separatrix.problem.signed import FloatArray
+from separatrix.problem.signed import FloatArray, on_device
 from separatrix.solvers.linear.claims import MachineState, best_bias, evened, hard_claim, with_bias
 from separatrix.solvers.linear.dual_polish import fitted_alphas, near_face
 from separatrix.solvers.linear.predictor_corrector import (

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from separatrix.problem.device_rows import on_device
 from separatrix.problem.losses import HINGE
 from separatrix.problem.machine import MachineProblem
+from separatrix.problem.signed import entries_of, on_device
 from separatrix.solvers.linear import (
     dual_coordinate,
     gram,
@@ -182,8 +182,11 @@ def _method(problem: MachineProblem, solver: str) -> Any:
         return dual_coordinate
     d = problem.X.shape[1]
     by_matrix = products(problem) + d**3 / 3.0
-    entries = problem.X.nnz if sp.issparse(problem.X) else problem.X.size
-    return newton if d <= NARROW or by_matrix * PRODUCT < 20 * entries * ENTRY else newton_cg
+    return (
+        newton
+        if d <= NARROW or by_matrix * PRODUCT < 20 * entries_of(problem.X) * ENTRY
+        else newton_cg
+    )
 
 
 def _finished(problem: MachineProblem, claims: Claims) -> Claims:

@@ -54,16 +54,9 @@ class Coordinates(NamedTuple):
     has_constant: bool
 
 
-def start(
-    problem: MachineProblem,
-    *,
-    tol: float,
-    first: Any = None,
-    seed: int = 0,
-    max_passes: float = np.inf,
-) -> MachineState:
-    """Lay out a run. Nothing is random here: `seed` is ignored."""
-    state = smooth.begin(problem, tol, first, max_passes)
+def start(problem: MachineProblem, *, seed: int = 0, **settings: Any) -> MachineState:
+    """Lay out a run, as `smooth.begin`. Nothing is random here: `seed` is ignored."""
+    state = smooth.begin(problem, **settings)
     if not state.memory.solved:
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             state.memory.own = coordinates(state)

@@ -65,7 +65,12 @@ class Point:
 
 
 def begin(
-    problem: MachineProblem, tol: float, first: Any, max_passes: float, multiply: Any = None
+    problem: MachineProblem,
+    *,
+    tol: float,
+    first: Any = None,
+    max_passes: float = np.inf,
+    multiply: Any = None,
 ) -> MachineState:
     """Lay out a run at `first`, or at w = 0."""
     if problem.loss not in (SQUARED_HINGE, LOGISTIC):

@@ -40,7 +40,7 @@ from separatrix.certificates.enclosure import (
     require_denormals,
     rounded,
 )
-from separatrix.problem.float_blocks import blocks, with_data
+from separatrix.problem.device_rows import blocks, with_data
 from separatrix.problem.signed import on_device
 
 WAYS = ("plain", "compensated", "exact")

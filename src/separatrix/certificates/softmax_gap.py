@@ -38,7 +38,7 @@ from separatrix.certificates.objective_bounds import (
 )
 from separatrix.certificates.two_bounds import Found
 from separatrix.checker.codec import require
-from separatrix.problem.float_blocks import blocks
+from separatrix.problem.device_rows import blocks
 from separatrix.problem.signed import as_matrix, on_device
 from separatrix.problem.softmax import REACH
 

@@ -16,7 +16,6 @@ from separatrix.certificates.multiclass_gap import MulticlassGap
 from separatrix.certificates.softmax_gap import SoftmaxGap
 from separatrix.core.checks import checked_groups, ratio_of
 from separatrix.core.class_verdict import ClassVerdict, class_verdict_of
-from separatrix.core.for_errors import ClassEstimate
 from separatrix.core.keeping import (
     iterations,
     keep_direct,
@@ -25,7 +24,7 @@ from separatrix.core.keeping import (
     watching,
 )
 from separatrix.core.machine import NEARLY_FREE, SEPARATED
-from separatrix.core.proving import About, Effort, Fitted, solve_and_prove
+from separatrix.core.proving import About, ClassEstimate, Effort, Fitted, solve_and_prove
 from separatrix.core.sparse import SparseMultinomial, as_sparse_softmax
 from separatrix.errors import DeviceError
 from separatrix.problem.crammer_singer import DirectProblem

@@ -199,14 +199,10 @@ class Watch:
 
             self._line = Console(stderr=True).status("fitting")
 
-    @property
-    def has_listener(self) -> bool:
-        """Whether anyone listens."""
-        return self._line is not None or self._context is not None
-
     def listener(self, machine: int) -> Callable[[Any], None] | None:
         """Return what takes the reports of one machine; None where nobody listens."""
-        return partial(self.report, machine) if self.has_listener else None
+        is_heard = self._line is not None or self._context is not None
+        return partial(self.report, machine) if is_heard else None
 
     def report(self, machine: int, state: Any) -> None:
         """Pass on how one machine is getting on."""

@@ -52,8 +52,7 @@ from separatrix.core.proving import (
 from separatrix.core.sparse import SparseHyperplane, as_sparse
 from separatrix.core.verdict import Verdict
 from separatrix.errors import DeviceError, SeparationWarning, UnfinishedWarning
-from separatrix.problem.fingerprint import fingerprint_of_rows
-from separatrix.problem.later_name import LaterName
+from separatrix.problem.fingerprint import LaterName, fingerprint_of_rows
 from separatrix.problem.losses import CODES
 from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import SignedProblem, as_matrix, entries_of, on_device

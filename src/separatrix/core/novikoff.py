@@ -94,18 +94,6 @@ class NovikoffProof:
         )
 
 
-def check_novikoff(
-    problem: Problem,
-    separator: np.ndarray,
-    mistakes: int,
-    first: np.ndarray | None = None,
-    rate: float = 1.0,
-) -> Novikoff:
-    """Bound the mistakes by the margin of one separator; `mistake_bound` looks for the widest."""
-    margin = check_separation(problem, separator).margin
-    return _bounded(problem, margin, mistakes, first, rate)
-
-
 def mistake_bound(
     problem: Problem,
     separator: np.ndarray,
@@ -118,7 +106,7 @@ def mistake_bound(
     if margin > 0.0:
         _, (wide, _) = widest(problem, separator)
         margin = max(margin, wide * (1.0 - _ROOM))
-    return _bounded(problem, margin, mistakes, first, rate)
+    return bounded(problem, margin, mistakes, first, rate)
 
 
 def widest(problem: Problem, separator: np.ndarray) -> tuple[np.ndarray, tuple[float, float]]:
@@ -142,9 +130,10 @@ def widest(problem: Problem, separator: np.ndarray) -> tuple[np.ndarray, tuple[f
     return w, (low, math.inf if high is None else high)
 
 
-def _bounded(
+def bounded(
     problem: Problem, margin: float, mistakes: int, first: np.ndarray | None, rate: float
 ) -> Novikoff:
+    """Bound the mistakes by a margin."""
     radius = radius_up(problem)
     bound = math.inf
     if margin > 0.0 and math.isfinite(radius):
@@ -162,7 +151,7 @@ def novikoff_proof(problem: Problem, visited: Any, rate: float = 1.0) -> Novikof
     first, last = weights[0], weights[-1]
     u, bounds = widest(problem, last)
     mistakes = len(weights) - 1
-    found = _bounded(problem, bounds[0], mistakes, first, rate)
+    found = bounded(problem, bounds[0], mistakes, first, rate)
     size = float(np.linalg.norm(u))
     along = weights @ u / size if size > 0.0 else np.zeros(len(weights))
     steps = np.arange(len(weights), dtype=np.float64)

@@ -17,12 +17,15 @@ import numpy as np
 from separatrix.certificates.duality_gap import DualityGap
 from separatrix.core.verdict import Verdict, separability_of
 from separatrix.errors import NotSeparableError
-from separatrix.problem.later_name import LaterName
+from separatrix.problem.fingerprint import LaterName
 from separatrix.problem.losses import HINGE, NAMES
 from separatrix.problem.machine import MachineProblem
+from separatrix.problem.signed import on_device
+from separatrix.solvers.linear import newton_at_once
 from separatrix.solvers.linear.choose import Plan, Watch, plan
 from separatrix.solvers.linear.model_run import MachineRun
 from separatrix.solvers.running.drive import Status, go_on
+from separatrix.solvers.running.threads import AtOnce
 
 Result_co = TypeVar("Result_co", covariant=True)
 Report = Callable[[Any], None]
@@ -59,28 +62,18 @@ class Effort:
         return go_on(method, state, updates, self.seconds, report, slice_size=slice_size)
 
 
-class Name(NamedTuple):
-    """A fingerprint that is made."""
-
-    value: str
-
-    def result(self) -> str:
-        """Return it."""
-        return self.value
-
-
 @dataclass(frozen=True)
 class About:
     """What a certificate says of the data besides the numbers: their fingerprint and classes."""
 
-    fingerprint: Future[str] | LaterName | Name
+    fingerprint: Future[str] | LaterName
     classes: tuple[str, ...]
     positive: int = 1
 
     @classmethod
     def known(cls, name: str, classes: Any, positive: int = 1) -> About:
         """Take a fingerprint that is made; "" for a proof that is not handed on."""
-        return cls(Name(name), tuple(str(name) for name in classes), positive)
+        return cls(AtOnce().submit(str, name), tuple(str(name) for name in classes), positive)
 
 
 @dataclass(frozen=True, eq=False)
@@ -385,3 +378,58 @@ def begun(
         first=first,
         deadline=effort.deadline,
     )
+
+
+# ---- models whose errors alone count, as those of folds: solved as any other, but not proved
+#
+# Nothing of such a model is handed on, so nothing rests on its proof, which would take a third of
+# the time. The solver computes how near the optimum it is. Where that is not near enough, the model
+# is solved and proved as any other.
+
+
+class Estimate(NamedTuple):
+    """Where a proof would stand: the gap as the solver computes it, and where that was."""
+
+    gap: float
+    multipliers: np.ndarray
+    margins: np.ndarray
+
+
+class ClassEstimate(NamedTuple):
+    """The same of a model of all classes."""
+
+    gap: float
+    weights: np.ndarray
+
+
+def solved_for_errors(
+    problem: MachineProblem, effort: Effort, about: About, first: Any, report: Report | None
+) -> Fitted:
+    """Solve a model of two classes to the tolerance, by what its solver computes."""
+    if report is not None:
+        report(None)  # it ends a run that nobody waits for
+    aim, found = first_tolerance(problem, effort), None
+    if effort.solver == "auto" and effort.seconds > 0.0 and np.isinf(effort.max_passes):
+        found = newton_at_once.solved(problem, aim, None if first is None else first[0])
+    if found is not None:
+        point = Estimate(found.gap, found.alpha, found.margins)
+        return _fitted(problem, point, found.w, found.updates, 3.0 * found.updates, "newton")
+    if on_device(problem.X) or problem.is_hard or effort.solver != "auto":
+        return solve_and_prove(Hyperplane, problem, effort, about, first, report)
+    solvers = TwoSolvers(problem, effort, plan(problem), aim, first)
+    solvers.go_on(aim, report)
+    run, runs = solvers.run, solvers.runs
+    if not run.state.gap <= effort.tol:
+        return solve_and_prove(Hyperplane, problem, effort, about, first, report)
+    claims = run.claims()
+    point = Estimate(max(0.0, float(run.state.gap)), claims.alpha, problem.rows.margins(claims.w))
+    updates = sum(each.state.updates for each in runs)
+    passes = sum(each.state.passes for each in runs)
+    return _fitted(problem, point, claims.w, updates, passes, run.solver)
+
+
+def _fitted(
+    problem: MachineProblem, point: Estimate, w: np.ndarray, updates: int, passes: float, by: str
+) -> Fitted:
+    bias = float(w[0])
+    return Fitted(point, Status.OPTIMAL, updates, passes, by, w, problem.signs, (bias, bias))

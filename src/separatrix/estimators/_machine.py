@@ -23,7 +23,7 @@ from separatrix.estimators._validate import (
     training_data,
 )
 from separatrix.estimators.replay import numbered
-from separatrix.problem.later_name import LaterName
+from separatrix.problem.fingerprint import LaterName
 from separatrix.problem.signed import on_device
 from separatrix.solvers.linear.choose import choose
 from separatrix.solvers.linear.model_run import MachineFrame, replay_machine

@@ -13,8 +13,7 @@ import numpy as np
 
 from separatrix._sparse import sparse as sp
 from separatrix.checker import Data, Row
-from separatrix.problem.multiclass import KeslerProblem
-from separatrix.problem.signed import SignedProblem, as_matrix
+from separatrix.problem.signed import KeslerProblem, SignedProblem, as_matrix
 
 Problem = SignedProblem | KeslerProblem
 

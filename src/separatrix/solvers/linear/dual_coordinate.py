@@ -134,6 +134,27 @@ def start(
         raise ValueError("dual_coordinate knows the hinge and the squared hinge.")
     n, d = problem.X.shape
     setup = _laid_out(problem)
+    memory = _at_zero(problem, setup, seed)
+    state = MachineState(problem, tol, np.zeros(d + 1), np.zeros(n))
+    state.memory = Run(setup, memory, max_passes)
+    w, alpha = (None, None) if first is None else first
+    if alpha is not None:
+        memory.alpha[:] = _transferred(alpha, problem)
+        if problem.has_free_bias:
+            rebalance(memory.alpha, setup.dual.signs, setup.dual.upper)
+        scatter(setup.dual, memory.alpha, memory.w)
+        memory.numbers[BALANCE] = inner(setup.dual.signs, memory.alpha, 1.0)
+    take_primal(state, np.zeros(d), np.zeros(n))
+    if w is not None:
+        take_primal(state, w[1:], scores_of(setup.given, w[1:], n))
+        memory.numbers[MULTIPLIER] = share_of_multiplier(problem, memory.numbers) * w[0]
+    if memory.alpha.any():
+        _check(state)
+    return state
+
+
+def _at_zero(problem: MachineProblem, setup: Setup, seed: int) -> Memory:
+    n, d = problem.X.shape
     width = d if setup.fold is None else len(setup.fold.kept)
     memory = Memory(
         alpha=np.zeros(n),
@@ -153,22 +174,7 @@ def start(
     memory.numbers[[HIGH, LOW]] = np.inf, -np.inf
     memory.numbers[WEIGHT] = first_weight(problem, setup.soft_weight)
     memory.numbers[LAST_BALANCE] = np.inf
-    state = MachineState(problem, tol, np.zeros(d + 1), np.zeros(n))
-    state.memory = Run(setup, memory, max_passes)
-    w, alpha = (None, None) if first is None else first
-    if alpha is not None:
-        memory.alpha[:] = _transferred(alpha, problem)
-        if problem.has_free_bias:
-            rebalance(memory.alpha, setup.dual.signs, setup.dual.upper)
-        scatter(setup.dual, memory.alpha, memory.w)
-        memory.numbers[BALANCE] = inner(setup.dual.signs, memory.alpha, 1.0)
-    take_primal(state, np.zeros(d), np.zeros(n))
-    if w is not None:
-        take_primal(state, w[1:], scores_of(setup.given, w[1:], n))
-        memory.numbers[MULTIPLIER] = share_of_multiplier(problem, memory.numbers) * w[0]
-    if memory.alpha.any():
-        _check(state)
-    return state
+    return memory
 
 
 def _laid_out(problem: MachineProblem) -> Setup:

@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 
 import separatrix as sx
 from benchmarks.separability import libsvm, polarity, table
-from separatrix.problem.targets import targets_of
+from separatrix.problem.canonical import targets_of
 from separatrix.solvers.closed_forms.least_squares import solve_least_squares
 
 REPEATS = 3

@@ -12,9 +12,8 @@ from fuzz.exact_squares import largest_ratio, least_error, ratio, squared_error
 from separatrix.certificates.fisher import FisherDirections, check_fisher
 from separatrix.certificates.least_squares import SquaresBounds
 from separatrix.checker.kinds import opened
-from separatrix.problem.canonical import data_of
+from separatrix.problem.canonical import data_of, targets_of
 from separatrix.problem.fingerprint import fingerprint
-from separatrix.problem.targets import targets_of
 
 __all__ = ["SQUARES", "by_enclosures", "is_true"]
 

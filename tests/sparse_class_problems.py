@@ -3,7 +3,7 @@
 import numpy as np
 
 import separatrix as sx
-from separatrix.problem.sparse_softmax import SparseSoftmaxProblem
+from separatrix.problem.sparse_penalty import SparseSoftmaxProblem
 from tests.problems import as_sparse
 
 

@@ -29,7 +29,7 @@ from numba.core.compiler import CompileResult
 from numba.core.runtime import rtsys
 from numba.extending import intrinsic, overload
 
-from separatrix._cache_home import cache_home
+from separatrix._write_aside import cache_home
 
 __all__ = ["cache_home", "dispatcher_of", "overloaded", "prefetched", "source_stamp"]
 

@@ -1,4 +1,7 @@
-"""Files that are there whole or not at all: written aside, brought to the disk, then renamed."""
+"""Files that are there whole or not at all: written aside, brought to the disk, then renamed.
+
+And the folder (`cache_home`) for what is kept between processes.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from pathlib import Path
 
 from separatrix._terminal import print_pieces
 
-__all__ = ["create_whole", "new_file_beside", "write_whole"]
+__all__ = ["cache_home", "create_whole", "new_file_beside", "write_whole"]
 
 _OLD = os.O_WRONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
 _NEW = _OLD | os.O_CREAT | os.O_EXCL
@@ -162,3 +165,12 @@ def _settle(folder: Path) -> None:
         pass
     finally:
         os.close(handle)
+
+
+def cache_home() -> Path:
+    """Return the folder under which all versions keep what takes long to make."""
+    chosen = os.environ.get("SEPARATRIX_CACHE_DIR")
+    if chosen:
+        return Path(chosen)
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return Path(base) / "separatrix"

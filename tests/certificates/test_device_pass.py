@@ -18,8 +18,8 @@ from separatrix import LogisticRegression
 from separatrix.certificates.enclosed_sums import sums_both_ways
 from separatrix.errors import DataError
 from separatrix.problem.device_rows import DeviceRows
-from separatrix.problem.later_name import LaterName
-from separatrix.solvers.linear.balance import balanced
+from separatrix.problem.fingerprint import LaterName
+from separatrix.solvers.linear.claims import balanced
 
 
 def test_errors_hold_the_exact_sums():

@@ -19,7 +19,7 @@ from separatrix.certificates.reading import from_json
 from separatrix.checker import Refused
 from separatrix.problem.canonical import data_of
 from separatrix.problem.fingerprint import fingerprint
-from separatrix.solvers.linear.balance import balanced
+from separatrix.solvers.linear.claims import balanced
 
 LOSSES = ("hinge", "squared_hinge", "logistic")
 KINDS = [

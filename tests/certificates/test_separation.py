@@ -17,9 +17,8 @@ from separatrix.certificates.separation import (
     root_up,
 )
 from separatrix.checker import Refused
-from separatrix.core.novikoff import check_novikoff
-from separatrix.problem.multiclass import KeslerProblem
-from separatrix.problem.signed import SignedProblem
+from separatrix.core.novikoff import bounded
+from separatrix.problem.signed import KeslerProblem, SignedProblem
 from separatrix.solvers.running.drive import Status, solve
 from separatrix.solvers.updates import kozinec, perceptron
 
@@ -150,6 +149,11 @@ def test_novikoff_bounds_the_mistakes_on_a_thousand_sets():
         assert own.holds
         tight += proof.bound < 1e4
     assert tight > 0
+
+
+def check_novikoff(signed, separator, mistakes, first=None, rate=1.0):
+    """Bound the mistakes by the margin of one separator; `mistake_bound` looks for the widest."""
+    return bounded(signed, check_separation(signed, separator).margin, mistakes, first, rate)
 
 
 def test_novikoff_without_a_margin_has_no_bound():

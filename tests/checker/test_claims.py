@@ -16,8 +16,7 @@ from separatrix.checker.codec import same_label
 from separatrix.checker.reading import number
 from separatrix.problem.canonical import as_checker_data
 from separatrix.problem.fingerprint import fingerprint
-from separatrix.problem.multiclass import KeslerProblem
-from separatrix.problem.signed import SignedProblem
+from separatrix.problem.signed import KeslerProblem, SignedProblem
 from separatrix.solvers.running.drive import solve
 from separatrix.solvers.updates import kozinec, perceptron
 

@@ -11,7 +11,7 @@ from tests.sparse_problems import by_checker, drawn, grouped, model_of
 
 import separatrix as sx
 from separatrix.certificates.reading import from_json
-from separatrix.core.sparse import checked_groups
+from separatrix.core.checks import checked_groups
 from separatrix.storage.model_proof import prove_model
 
 

@@ -24,7 +24,7 @@ from separatrix.core.class_verdict import ClassVerdict
 from separatrix.errors import DeviceError
 from separatrix.problem.canonical import as_checker_data, data_of
 from separatrix.problem.fingerprint import fingerprint
-from separatrix.problem.multiclass import KeslerProblem, row_and_rival, two_classes_of
+from separatrix.problem.signed import KeslerProblem, row_and_rival, two_classes_of
 from separatrix.storage.model_file import from_bytes, to_bytes
 from separatrix.storage.model_proof import prove_model
 

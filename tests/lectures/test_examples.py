@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import separatrix as sx
-from separatrix.core.novikoff import check_novikoff
+from separatrix.core.novikoff import mistake_bound
 from separatrix.problem.signed import SignedProblem
 
 WORKED_X, WORKED_Y = sx.lectures.five_points()
@@ -81,4 +81,4 @@ def test_the_margin_lies_between_kozinecs_bounds():
     problem = SignedProblem(X, y.astype(float))
     perceptron = sx.Perceptron().fit(X, y)
     w = problem.homogeneous(machine.coef_, machine.intercept_)
-    assert check_novikoff(problem, w, perceptron.n_iter_).holds
+    assert mistake_bound(problem, w, perceptron.n_iter_).holds

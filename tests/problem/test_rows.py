@@ -9,9 +9,8 @@ from separatrix._compiled import compiled
 from separatrix.errors import DataError
 from separatrix.problem import rows as rows_module
 from separatrix.problem.equilibrate import column_exponents, divided_columns
-from separatrix.problem.multiclass import KeslerProblem
 from separatrix.problem.rows import SparseRows, least_margin, margin, push, rows_of, square_norm
-from separatrix.problem.signed import SignedProblem, as_matrix
+from separatrix.problem.signed import KeslerProblem, SignedProblem, as_matrix
 
 
 @compiled

@@ -7,8 +7,7 @@ import pytest
 from tests.amounts import cases
 from tests.problems import as_sparse, problem
 
-from separatrix.problem.multiclass import KeslerProblem
-from separatrix.problem.signed import SignedProblem
+from separatrix.problem.signed import KeslerProblem, SignedProblem
 from separatrix.solvers.running import drive
 from separatrix.solvers.running.drive import Status, replay, solve
 from separatrix.solvers.updates import delta_rule, kozinec, perceptron, scheduled_sgd, sgd

@@ -6,7 +6,7 @@ import pytest
 import separatrix as sx
 from separatrix.data.raw_rows import RawRows
 from separatrix.data.table import Table
-from separatrix.problem.penalties import LASSO
+from separatrix.problem.sparse_penalty import LASSO
 from separatrix.selection.candidates import Search
 from separatrix.selection.compared import Candidate
 from separatrix.selection.folds import folds_of

@@ -9,8 +9,7 @@ import numpy as np
 
 from separatrix.problem.machine import MachineProblem
 from separatrix.solvers.linear import gram
-from separatrix.solvers.linear.claims import hard_claim
-from separatrix.solvers.linear.contract import MachineState
+from separatrix.solvers.linear.claims import MachineState, hard_claim
 from separatrix.solvers.running.drive import Status
 
 

@@ -5,8 +5,7 @@ from fractions import Fraction
 import numpy as np
 from tests.amounts import cases
 
-from separatrix.solvers.linear.balance import balanced
-from separatrix.solvers.linear.claims import hinge_bias_interval
+from separatrix.solvers.linear.claims import balanced, hinge_bias_interval
 
 
 def drawn(seed):

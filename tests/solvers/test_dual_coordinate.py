@@ -13,7 +13,7 @@ from separatrix.problem.losses import HINGE, LOGISTIC, SQUARED_HINGE
 from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.linear import dual_coordinate, interior_point, newton
-from separatrix.solvers.linear.primal_point import best_bias
+from separatrix.solvers.linear.dual_claims import best_bias
 from separatrix.solvers.linear.subspace import meeting_order
 from separatrix.solvers.running.drive import Status, solve
 

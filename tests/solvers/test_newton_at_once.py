@@ -7,8 +7,14 @@ from tests.amounts import cases
 from tests.problems import problem
 
 from separatrix._compiled import is_interpreted
-from separatrix.core.for_errors import Estimate, solved_for_errors
-from separatrix.core.proving import About, Effort, Hyperplane, solve_and_prove
+from separatrix.core.proving import (
+    About,
+    Effort,
+    Estimate,
+    Hyperplane,
+    solve_and_prove,
+    solved_for_errors,
+)
 from separatrix.problem.losses import HINGE, LOGISTIC, SQUARED_HINGE
 from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import SignedProblem

@@ -6,8 +6,7 @@ from tests.naive import perceptron as naive
 from tests.problems import as_sparse, problem
 from tests.solvers.runs import same_until_a_tie
 
-from separatrix.problem.multiclass import KeslerProblem
-from separatrix.problem.signed import SignedProblem
+from separatrix.problem.signed import KeslerProblem, SignedProblem
 from separatrix.solvers.running.drive import Status, go_on, replay, solve
 from separatrix.solvers.updates import perceptron
 

@@ -5,8 +5,7 @@ from tests.amounts import cases
 from tests.naive import sgd as naive
 from tests.problems import as_sparse, problem
 
-from separatrix.problem.multiclass import KeslerProblem
-from separatrix.problem.signed import SignedProblem
+from separatrix.problem.signed import KeslerProblem, SignedProblem
 from separatrix.solvers.updates import sgd
 from separatrix.solvers.updates.sgd_rows import WEALTH, WEIGHT
 

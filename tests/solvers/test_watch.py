@@ -11,8 +11,7 @@ from separatrix.problem.losses import HINGE, SQUARED_HINGE
 from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.linear import choose
-from separatrix.solvers.linear.choose import Plan, plan
-from separatrix.solvers.linear.watch import Watch
+from separatrix.solvers.linear.choose import Plan, Watch, plan
 
 
 def looks(watch, gaps):

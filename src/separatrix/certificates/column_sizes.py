@@ -19,7 +19,7 @@ import numpy as np
 from separatrix._sparse import sparse as sp
 from separatrix.certificates.enclosed_sums import blocks, dot_error, products, with_data
 from separatrix.certificates.enclosure import LEAST_NORMAL, Enclosure, above, safely
-from separatrix.problem.device_rows import on_device
+from separatrix.problem.signed import on_device
 
 _DENSE_BLOCK, _SPARSE_BLOCK = 1 << 17, 1 << 20
 _FEWER = 3  # times fewer columns are taken out of their block

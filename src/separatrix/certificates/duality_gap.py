@@ -43,11 +43,10 @@ from separatrix.certificates.two_bounds import (
 )
 from separatrix.checker.codec import require
 from separatrix.problem.blocks import Block, Posed, Sums
-from separatrix.problem.device_rows import on_device
 from separatrix.problem.equilibrate import divided_exactly
 from separatrix.problem.fingerprint import fingerprint_of_blocks
 from separatrix.problem.optimality import Violation, violations
-from separatrix.problem.signed import as_matrix
+from separatrix.problem.signed import as_matrix, on_device
 from separatrix.problem.softmax import REACH
 
 LOSSES = ("hinge", "squared_hinge", "logistic")

@@ -40,8 +40,8 @@ from separatrix.certificates.enclosure import (
     require_denormals,
     rounded,
 )
-from separatrix.problem.device_rows import on_device
-from separatrix.problem.float_blocks import blocks, with_data
+from separatrix.problem.device_rows import blocks, with_data
+from separatrix.problem.signed import on_device
 
 WAYS = ("plain", "compensated", "exact")
 # A claim is this many times as wide as what was found, so that sums in another order find it too.

@@ -41,11 +41,10 @@ from separatrix.certificates.enclosed_sums import (
 from separatrix.certificates.enclosure import Enclosure, sum_of
 from separatrix.certificates.moved_rows import LARGEST, MovedRows, moved_rows
 from separatrix.errors import DataError
-from separatrix.problem.canonical import counted_rows
+from separatrix.problem.canonical import counted_rows, targets_of
+from separatrix.problem.device_rows import blocks, with_data
 from separatrix.problem.fingerprint import fingerprint_of_squares, named_rows
-from separatrix.problem.float_blocks import blocks, with_data
 from separatrix.problem.signed import as_matrix
-from separatrix.problem.targets import targets_of
 
 Claim = TypeVar("Claim", bound="SquaresClaim")
 

@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 
 from separatrix._sparse import sparse as sp
+from separatrix.problem.device_rows import blocks
 from separatrix.problem.equilibrate import (
     MODERATE,
     divided_columns,
     divided_exactly,
     needed_exponents,
 )
-from separatrix.problem.float_blocks import blocks
 
 _ENTRIES_AT_A_TIME = 1 << 17
 _SPARSE_ENTRIES = 1 << 22

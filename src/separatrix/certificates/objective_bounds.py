@@ -21,7 +21,7 @@ from separatrix.certificates.enclosed_sums import row_sums, sums_both_ways
 from separatrix.certificates.enclosure import Enclosure, sum_of
 from separatrix.certificates.two_bounds import require_agreeing
 from separatrix.checker.codec import require
-from separatrix.problem.float_blocks import blocks
+from separatrix.problem.device_rows import blocks
 
 # No number at all bounds the objective from below.
 NOTHING = Enclosure(np.float64(-math.inf), np.float64(-math.inf))

@@ -21,8 +21,8 @@ from separatrix.certificates.enclosed_sums import products, row_sums
 from separatrix.certificates.enclosure import Enclosure, enclosed, rounded
 from separatrix.checker.exact import integer_vectors
 from separatrix.problem.canonical import Problem, codes_of, n_classes_of, row_of
+from separatrix.problem.device_rows import blocks, with_data
 from separatrix.problem.fingerprint import fingerprint
-from separatrix.problem.float_blocks import blocks, with_data
 
 _SCORES_AT_A_TIME, _ENTRIES_AT_A_TIME = 1 << 20, 1 << 17
 _FINE = 2**1074  # of which every float is a whole fraction

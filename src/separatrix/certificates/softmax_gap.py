@@ -38,9 +38,8 @@ from separatrix.certificates.objective_bounds import (
 )
 from separatrix.certificates.two_bounds import Found
 from separatrix.checker.codec import require
-from separatrix.problem.device_rows import on_device
-from separatrix.problem.float_blocks import blocks
-from separatrix.problem.signed import as_matrix
+from separatrix.problem.device_rows import blocks
+from separatrix.problem.signed import as_matrix, on_device
 from separatrix.problem.softmax import REACH
 
 _ENTRIES_AT_A_TIME = 1 << 18

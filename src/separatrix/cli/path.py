@@ -156,7 +156,7 @@ def _chooser(loss: Loss, Cs: Any, settings: dict[str, Any], is_plain: bool) -> A
 
 def _draw_coefficients(machine: Any, table: Table, loss: Loss, out: Path) -> None:
     """Draw the weights of all rows against C, the columns by name."""
-    from separatrix.core.sparse import ratio_of
+    from separatrix.core.checks import ratio_of
     from separatrix.plots.coefficient_paths import save_coefficient_paths
     from separatrix.selection.logistic_regression_path import LogisticRegressionPath
 

@@ -14,8 +14,8 @@ import numpy as np
 
 from separatrix.certificates.multiclass_gap import MulticlassGap
 from separatrix.certificates.softmax_gap import SoftmaxGap
+from separatrix.core.checks import checked_groups, ratio_of
 from separatrix.core.class_verdict import ClassVerdict, class_verdict_of
-from separatrix.core.for_errors import ClassEstimate
 from separatrix.core.keeping import (
     iterations,
     keep_direct,
@@ -24,14 +24,13 @@ from separatrix.core.keeping import (
     watching,
 )
 from separatrix.core.machine import NEARLY_FREE, SEPARATED
-from separatrix.core.proving import About, Effort, Fitted, solve_and_prove
-from separatrix.core.sparse import checked_groups, ratio_of
-from separatrix.core.sparse_classes import SparseMultinomial, as_sparse_softmax
+from separatrix.core.proving import About, ClassEstimate, Effort, Fitted, solve_and_prove
+from separatrix.core.sparse import SparseMultinomial, as_sparse_softmax
 from separatrix.errors import DeviceError
 from separatrix.problem.crammer_singer import DirectProblem
-from separatrix.problem.device_rows import on_device
+from separatrix.problem.signed import on_device
 from separatrix.problem.softmax import SoftmaxProblem
-from separatrix.problem.sparse_softmax import SparseSoftmaxProblem
+from separatrix.problem.sparse_penalty import SparseSoftmaxProblem
 from separatrix.solvers.many_classes import (
     crammer_singer,
     direct_interior_point,
@@ -42,11 +41,6 @@ from separatrix.solvers.many_classes.class_claims import exactly_feasible
 from separatrix.solvers.many_classes.softmax_system import most_columns
 from separatrix.solvers.running.drive import NO_LIMIT, Status
 from separatrix.solvers.running.threads import one_thread
-
-__all__ = [
-    "CrammerSinger", "Multinomial", "fit_direct", "fit_multinomial", "keep_multinomial",
-    "softmax_method_of",
-]  # fmt: skip
 
 # The solver aims a little below the tolerance, so that the proof, which adds rounding, meets it.
 _AIM = 0.9

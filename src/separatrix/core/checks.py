@@ -16,22 +16,6 @@ import numpy as np
 from separatrix._sparse import is_sparse
 from separatrix.errors import DataError, not_finite
 
-__all__ = [
-    "are_plainly_classes",
-    "class_factors",
-    "costs_of",
-    "new_rows",
-    "numbered",
-    "one_of",
-    "positive",
-    "refuse_huge",
-    "refuse_infinite",
-    "row_weights",
-    "several_classes",
-    "share_or_name",
-    "two_classes",
-]
-
 _LARGEST = 1e100
 _MANY_LABELS = 10_000
 
@@ -187,6 +171,91 @@ def positive(
         least = "at least 0" if zero else "above 0"
         raise ValueError(f"{name} must be a {what} {least}. Got {value!r} instead.")
 
+
+# ---- sparse weights: what l1_ratio and groups may be, and what they cannot be with
+
+
+def ratio_of(model: Any) -> float:
+    """Return `l1_ratio`, or the one that was chosen; 0 where there is neither."""
+    return checked_ratio(getattr(model, "l1_ratio", getattr(model, "l1_ratio_", 0.0)))
+
+
+def checked_ratio(ratio: Any) -> float:
+    """Return the ratio: 0 for the ridge alone, 1 for the lasso; refuse what is not between."""
+    good = isinstance(ratio, numbers.Real) and not isinstance(ratio, bool)
+    if not (good and 0.0 <= float(ratio) <= 1.0):
+        raise ValueError(f"l1_ratio must be a number from 0 to 1. Got {ratio!r} instead.")
+    return float(ratio)
+
+
+def refuse_with_l1(model: Any, loss: str, ratio: float) -> None:
+    """Say in words what cannot be had together with sparse weights."""
+    if not ratio:
+        ratios = getattr(model, "l1_ratios", None)  # of which this is one
+        if getattr(model, "groups", None) is not None and ratios is None:
+            raise ValueError("groups are for sparse weights: l1_ratio must be above 0 with them.")
+        return
+    if loss == "hinge":
+        raise ValueError(
+            "l1_ratio above 0 needs a smooth loss. Got loss='hinge' instead. "
+            "Use loss='squared_hinge', or LogisticRegression."
+        )
+    if model.intercept_penalty:
+        raise ValueError(
+            f"l1_ratio above 0 leaves the intercept free. Got intercept_penalty="
+            f"{model.intercept_penalty!r} instead. Use intercept_penalty=0."
+        )
+    if model.multi_class == "direct":
+        raise ValueError(
+            "l1_ratio above 0 needs a smooth loss. Got multi_class='direct' instead. "
+            "Use multi_class='ovr' or 'ovo', or LogisticRegression."
+        )
+    if model.solver != "auto":
+        raise ValueError(
+            f"l1_ratio above 0 has a solver of its own. Got solver={model.solver!r} instead. "
+            "Use solver='auto'."
+        )
+
+
+def checked_groups(groups: Any, width: int) -> np.ndarray | None:
+    """Return the group of each column, numbered in the order of their first columns.
+
+    Given are a label for every column, or lists of column numbers; a column in no list is alone.
+
+    >>> checked_groups(["red", "red", "size"], 3), checked_groups([[2, 0]], 3)
+    (array([0, 0, 1]), array([0, 1, 0]))
+    """
+    listed = [] if groups is None else list(groups)
+    if not listed:
+        return None
+    if all(isinstance(one, list | tuple | np.ndarray) for one in listed):
+        labels: list[Any] = [("alone", j) for j in range(width)]
+        taken: set[int] = set()
+        for number, one in enumerate(listed):
+            for j in one:
+                whole = isinstance(j, numbers.Integral) and not isinstance(j, bool)
+                if not whole or not 0 <= int(j) < width or int(j) in taken:
+                    raise ValueError(
+                        f"groups must number columns from 0 to {width - 1}, each once. "
+                        f"Got {j!r} in group {number}."
+                    )
+                taken.add(int(j))
+                labels[int(j)] = ("group", number)
+    else:
+        labels = listed
+    if len(labels) != width:
+        raise ValueError(
+            f"groups must be a label for each of the {width} columns, or lists of column numbers. "
+            f"Got {len(labels)} labels instead."
+        )
+    known: dict[Any, int] = {}
+    try:
+        return np.array([known.setdefault(label, len(known)) for label in labels], dtype=np.int64)
+    except TypeError:
+        raise ValueError("groups must be labels, or lists of column numbers, not both.") from None
+
+
+# ---- what each row counts
 
 # Below this a product loses digits: a cost would no longer be C times the weight.
 _LEAST_NORMAL = float(np.finfo(np.float64).tiny)

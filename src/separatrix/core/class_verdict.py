@@ -18,10 +18,7 @@ import numpy as np
 
 from separatrix.core.separability import decided_rows
 from separatrix.core.verdict import Verdict, coefficient_names
-from separatrix.problem.multiclass import two_classes_of
-from separatrix.problem.signed import as_matrix
-
-__all__ = ["ClassVerdict", "class_verdict_of"]
+from separatrix.problem.signed import as_matrix, two_classes_of
 
 FORMAT = "separatrix-class-verdict-1"
 _SIDES = ("earlier", "later")

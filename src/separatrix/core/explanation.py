@@ -23,8 +23,6 @@ from separatrix._sparse import sparse as sp
 from separatrix.core.linear_form import linear_form
 from separatrix.core.linear_model import least_cost
 
-__all__ = ["Contributions", "Weight", "contributions", "weights_by_name"]
-
 
 @dataclass(frozen=True)
 class Weight:

@@ -24,22 +24,6 @@ from separatrix.certificates.softmax_gap import SoftmaxGap
 from separatrix.core.proving import Fitted
 from separatrix.solvers.running.drive import Status
 
-__all__ = [
-    "Watch",
-    "iterations",
-    "keep_direct",
-    "keep_gaps",
-    "keep_pairs",
-    "keep_softmax",
-    "keep_support",
-    "keep_support_of_pairs",
-    "one_or_all",
-    "reported_to_callbacks",
-    "two_as_one",
-    "warn_of_gap",
-    "watching",
-]
-
 _BADNESS = {Status.OPTIMAL: 0, Status.UNPROVED: 1, Status.BUDGET: 2}
 _REMEDIES = {
     Status.BUDGET: "raise max_seconds or max_passes, or use what is here, whose gap is proved",
@@ -215,14 +199,10 @@ class Watch:
 
             self._line = Console(stderr=True).status("fitting")
 
-    @property
-    def has_listener(self) -> bool:
-        """Whether anyone listens."""
-        return self._line is not None or self._context is not None
-
     def listener(self, machine: int) -> Callable[[Any], None] | None:
         """Return what takes the reports of one machine; None where nobody listens."""
-        return partial(self.report, machine) if self.has_listener else None
+        is_heard = self._line is not None or self._context is not None
+        return partial(self.report, machine) if is_heard else None
 
     def report(self, machine: int, state: Any) -> None:
         """Pass on how one machine is getting on."""

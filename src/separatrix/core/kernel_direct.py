@@ -27,8 +27,6 @@ from separatrix.solvers.kernels.kernel_rows import centred_rows, kernel_rows
 from separatrix.solvers.many_classes.class_claims import all_at_home, exactly_feasible
 from separatrix.solvers.running.drive import Status
 
-__all__ = ["KernelCrammerSinger", "keep_direct", "refuse_direct"]
-
 _ATTEMPTS = 6
 # Chunks in which visits settle, if they get on at all.
 _FEW_CHUNKS, _MANY_CHUNKS = 2_000, 100_000

@@ -36,26 +36,10 @@ from separatrix.solvers.kernels import chunking, factored_kernel
 from separatrix.solvers.kernels.device_kernel import device_kernel_rows
 from separatrix.solvers.kernels.kernel_rows import kernel_rows
 from separatrix.solvers.kernels.smo import CHUNK, pair_steps
-from separatrix.solvers.linear.balance import balanced
-from separatrix.solvers.linear.claims import hinge_bias_interval
+from separatrix.solvers.linear.claims import balanced, hinge_bias_interval
 from separatrix.solvers.linear.device.device_claims import balanced as balanced_on_device
 from separatrix.solvers.running.drive import Status
 from separatrix.solvers.running.threads import AtOnce, begun
-
-__all__ = [
-    "LEAST_FACTORED_TOL",
-    "KernelMachines",
-    "KernelProblem",
-    "Task",
-    "chunk_size",
-    "chunks_at",
-    "first_goal",
-    "inner_tolerance",
-    "is_small",
-    "no_kernel_margin",
-    "rows_at",
-    "solve_kernel_machines",
-]
 
 LEAST_FACTORED_TOL = 1e-10
 _AIM = 0.9  # of the tolerance: what float32 hides must fit into the rest

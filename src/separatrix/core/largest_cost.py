@@ -25,8 +25,6 @@ from separatrix.certificates.enclosure import Enclosure, rounded
 from separatrix.certificates.sparse_gap import root_means
 from separatrix.problem.exact_sums import column_sums
 
-__all__ = ["largest_cost_of_zero", "largest_cost_of_zero_classes"]
-
 _MOST_EXACT = 2_000_000  # entries
 _FEW_WEIGHTS = 32
 
@@ -59,10 +57,9 @@ def largest_cost_of_zero(
     shares = weights * np.where(signs > 0.0, float(of_plus), -float(of_minus))
     found = row_sums(X, shares, rounded=2)  # each share is rounded twice
     sizes = found.size() if groups is None else root_means(found.square(), groups)
-    near = np.flatnonzero(sizes.high >= float(sizes.low.max(initial=0.0)))
-    if len(near) * X.shape[0] > _MOST_EXACT:
-        highest = Fraction(float(sizes.high.max(initial=0.0)))
-        return rounded(Fraction(l1_ratio) / highest)[0] if highest else math.inf
+    near, enough = _near_the_largest(sizes, X.shape[0], l1_ratio)
+    if enough is not None:
+        return enough
     sums = partial(_class_sums, X, np.where(signs > 0.0, 1, 0), weights, 2)
 
     def exactly(j: int) -> Fraction:
@@ -71,7 +68,7 @@ def largest_cost_of_zero(
 
     if groups is None:
         exact = max((abs(exactly(j)) for j in near.tolist()), default=Fraction(0))
-        return rounded(Fraction(l1_ratio) / exact)[0] if exact else math.inf
+        return _over(l1_ratio, exact)
     return _by_groups(near, groups, lambda j: exactly(j) ** 2, Fraction(l1_ratio))
 
 
@@ -100,10 +97,9 @@ def largest_cost_of_zero_classes(
     squares = found.square()
     flat = Enclosure(squares.low.ravel(), squares.high.ravel())
     sizes = root_means(flat, np.repeat(numbers, n_classes))[::n_classes]
-    near = np.flatnonzero(sizes.high >= float(sizes.low.max(initial=0.0)))
-    if len(near) * X.shape[0] > _MOST_EXACT:
-        highest = Fraction(float(sizes.high.max(initial=0.0)))
-        return rounded(Fraction(l1_ratio) / highest)[0] if highest else math.inf
+    near, enough = _near_the_largest(sizes, X.shape[0], l1_ratio)
+    if enough is not None:
+        return enough
 
     def square(j: int) -> Fraction:
         sums = _class_sums(X, codes, weights, n_classes, j)
@@ -112,6 +108,21 @@ def largest_cost_of_zero_classes(
         return sum((pull * pull for pull in pulls), Fraction(0)) / n_classes
 
     return _by_groups(near, numbers, square, Fraction(l1_ratio))
+
+
+def _near_the_largest(
+    sizes: Enclosure, n_rows: int, l1_ratio: float
+) -> tuple[np.ndarray, float | None]:
+    """Return the columns that may be the largest; of too many for exact sums, also a C below."""
+    near = np.flatnonzero(sizes.high >= float(sizes.low.max(initial=0.0)))
+    if len(near) * n_rows <= _MOST_EXACT:
+        return near, None
+    return near, _over(l1_ratio, Fraction(float(sizes.high.max(initial=0.0))))
+
+
+def _over(l1_ratio: float, size: Fraction) -> float:
+    """Return l over the size, rounded down."""
+    return rounded(Fraction(l1_ratio) / size)[0] if size else math.inf
 
 
 def _by_groups(

@@ -14,8 +14,6 @@ import numpy as np
 
 from separatrix.core.linear_model import VotingModel, pairs_of
 
-__all__ = ["LinearForm", "linear_form"]
-
 
 @dataclass(frozen=True, eq=False)
 class LinearForm:

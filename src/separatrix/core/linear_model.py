@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import wraps
+from functools import partial, wraps
 from itertools import combinations
 from types import MethodType
 from typing import Any
@@ -19,24 +19,6 @@ from typing import Any
 import numpy as np
 
 from separatrix.core.checks import new_rows
-
-__all__ = [
-    "Absent",
-    "Available",
-    "CalibratedProbabilities",
-    "Calibration",
-    "LinearModel",
-    "LogisticProbabilities",
-    "SCORES_ONLY",
-    "VotingModel",
-    "available_unless",
-    "decided",
-    "fitted_slopes",
-    "is_multinomial",
-    "least_cost",
-    "pairs_of",
-    "tally",
-]
 
 _FLATTEST, _STEEPEST = 1e-6, 1e6
 _HALVINGS = 40  # of the logarithm of a slope: 3e-11 is left
@@ -50,10 +32,7 @@ SCORES_ONLY = (
 def available_unless(reason: Callable[[Any], str | None]) -> Any:
     """Give a method to those objects of which ``reason`` has nothing to say."""
 
-    def decorate(method: Callable[..., Any]) -> Any:
-        return Available(method, reason)
-
-    return decorate
+    return partial(Available, reason=reason)
 
 
 class Available:
@@ -222,11 +201,6 @@ class VotingModel(LinearModel):
         names = getattr(self, "feature_names_in_", None)
         places = np.flatnonzero(np.any(self.coef_ != 0.0, axis=0)).tolist()
         return [f"x{j}" if names is None else str(names[j]) for j in places]
-
-    def _forget_threshold(self) -> None:
-        """Decide by the score again: threshold and costs belong to the weights they came with."""
-        vars(self).pop("threshold_", None)
-        vars(self).pop("costs_", None)
 
 
 def is_multinomial(model: Any) -> bool:

@@ -18,11 +18,14 @@ from separatrix._device import on_host
 from separatrix.certificates.duality_gap import DualityGap
 from separatrix.core import models
 from separatrix.core.checks import (
+    checked_groups,
     costs_of,
     one_of,
     positive,
+    ratio_of,
     refuse_huge,
     refuse_infinite,
+    refuse_with_l1,
     row_weights,
     several_classes,
 )
@@ -36,7 +39,7 @@ from separatrix.core.keeping import (
     watching,
 )
 from separatrix.core.linear_model import VotingModel, pairs_of
-from separatrix.core.models import fresh, seed_of, settings_of
+from separatrix.core.models import forget_threshold, fresh, seed_of, settings_of
 from separatrix.core.proving import (
     About,
     Effort,
@@ -46,34 +49,17 @@ from separatrix.core.proving import (
     solve_and_prove,
     verdict_of,
 )
-from separatrix.core.sparse import (
-    as_sparse,
-    checked_groups,
-    method_of,
-    ratio_of,
-    refuse_with_l1,
-)
+from separatrix.core.sparse import SparseHyperplane, as_sparse
 from separatrix.core.verdict import Verdict
 from separatrix.errors import DeviceError, SeparationWarning, UnfinishedWarning
-from separatrix.problem.canonical import data_of
-from separatrix.problem.device_rows import on_device
-from separatrix.problem.fingerprint import fingerprint
-from separatrix.problem.later_name import LaterName
+from separatrix.problem.fingerprint import LaterName, fingerprint_of_rows
 from separatrix.problem.losses import CODES
 from separatrix.problem.machine import MachineProblem
-from separatrix.problem.signed import SignedProblem, as_matrix, entries_of
+from separatrix.problem.signed import SignedProblem, as_matrix, entries_of, on_device
+from separatrix.problem.sparse_penalty import SparseProblem
 from separatrix.solvers.linear.choose import SOLVERS
 from separatrix.solvers.running.drive import Status
 from separatrix.solvers.running.threads import begun, cores, one_thread
-
-__all__ = [
-    "LinearSVM",
-    "LogisticRegression",
-    "NEARLY_FREE",
-    "SEPARATED",
-    "fit_pairs",
-    "machine_of_a_pair",
-]
 
 _SUITS = {
     "hinge": {"interior_point", "dual_coordinate", "gram"},
@@ -107,7 +93,6 @@ class Machine(VotingModel):
     n_iter_: Any
     n_passes_: float
     _unfinished: type[Warning] = UnfinishedWarning
-    _method: Any = Hyperplane
 
     def _check_cost(self) -> None:
         positive("C", self.C, infinite=True)
@@ -134,7 +119,7 @@ class Machine(VotingModel):
     ) -> tuple[Any, np.ndarray, np.ndarray]:
         """Return X, the class numbers, and the weights of rows."""
         self._check_parameters(loss)
-        self._forget_threshold()
+        forget_threshold(self)
         X, y, sample_weight = self._placed(X, y, sample_weight)
         self.classes_, codes = several_classes(self, y)
         weights = row_weights(self, codes, sample_weight, self.class_weight)
@@ -202,7 +187,7 @@ class Machine(VotingModel):
         firsts: list[Any],
     ) -> list[Fitted]:
         """Solve and prove every machine, a thread for each as far as there are cores."""
-        if on_device(X) and len(problems) > 1 and self._method is Hyperplane:
+        if on_device(X) and len(problems) > 1:
             from separatrix.solvers.linear.device.newton_side_by_side import side_by_side
 
             tol = first_tolerance(problems[0], effort)
@@ -223,7 +208,7 @@ class Machine(VotingModel):
             def work(number: int) -> Fitted:
                 about = About(fingerprint, names, number if len(problems) > 1 else 1)
                 problem, first, report = problems[number], firsts[number], watch.listener(number)
-                method = method_of(problem, self._method)
+                method = method_of(problem)
                 return solve_and_prove(method, problem, effort, about, first, report)
 
             numbers = range(len(problems))
@@ -231,9 +216,7 @@ class Machine(VotingModel):
 
     def _name(self, X: Any, codes: np.ndarray, pool: Executor) -> Future[str] | LaterName:
         """Begin to make the fingerprint of the data."""
-        count = len(self.classes_)
-        data = data_of(X, codes, count, bool(self.fit_intercept))
-        return begun(pool, entries_of(X), fingerprint, data)
+        return begun(pool, entries_of(X), fingerprint_of_rows, X, codes, len(self.classes_))
 
     def _cores(self) -> int:
         """Return how many threads may work."""
@@ -277,6 +260,11 @@ class Machine(VotingModel):
         keep_gaps(self, machines)
         if self.status_ is not Status.OPTIMAL:
             warn_of_gap(self, stacklevel=6)
+
+
+def method_of(problem: MachineProblem) -> Any:
+    """Return what solves and proves a problem of two classes."""
+    return SparseHyperplane if isinstance(problem, SparseProblem) else Hyperplane
 
 
 def fit_pairs(machine: Any, X: Any, y: Any, sample_weight: Any, loss: str) -> list[Any]:

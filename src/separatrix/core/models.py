@@ -13,17 +13,6 @@ import numpy as np
 
 from separatrix.core.linear_model import CalibratedProbabilities, LogisticProbabilities, VotingModel
 
-__all__ = [
-    "LinearSVM",
-    "LinearSVMCV",
-    "LogisticRegression",
-    "LogisticRegressionCV",
-    "fresh",
-    "seed_of",
-    "settings_of",
-    "shown",
-]
-
 
 def settings_of(model: Any) -> dict[str, Any]:
     """Return the settings by name, in the order of the alphabet.
@@ -39,6 +28,12 @@ def settings_of(model: Any) -> dict[str, Any]:
 def fresh(model: Any, **changed: Any) -> Any:
     """Return a model of the same class and settings but those named, that has learned nothing."""
     return type(model)(**{**settings_of(model), **changed})
+
+
+def forget_threshold(model: Any) -> None:
+    """Decide by the score again: threshold and costs belong to the weights they came with."""
+    vars(model).pop("threshold_", None)
+    vars(model).pop("costs_", None)
 
 
 def seed_of(random_state: Any) -> int:
@@ -71,9 +66,15 @@ def shown(model: Any) -> str:
     return f"{type(model).__name__}({', '.join(arguments)})"
 
 
+def _keep(model: Any, given: dict[str, Any]) -> None:
+    """Keep every setting under its own name, as scikit-learn wants it; `given` are the locals."""
+    vars(model).update((name, value) for name, value in given.items() if name != "self")
+
+
 class LinearSVM(CalibratedProbabilities, VotingModel):
     """The support vector machine; `separatrix.LinearSVM` explains the settings."""
 
+    loss: str
     keeps_support = True
 
     def __init__(
@@ -98,24 +99,7 @@ class LinearSVM(CalibratedProbabilities, VotingModel):
         device: str = "cpu",
         verbose: bool = False,
     ) -> None:
-        self.C = C
-        self.l1_ratio = l1_ratio
-        self.groups = groups
-        self.loss = loss
-        self.tol = tol
-        self.solver = solver
-        self.fit_intercept = fit_intercept
-        self.intercept_penalty = intercept_penalty
-        self.class_weight = class_weight
-        self.max_seconds = max_seconds
-        self.max_passes = max_passes
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.probability = probability
-        self.multi_class = multi_class
-        self.n_jobs = n_jobs
-        self.device = device
-        self.verbose = verbose
+        _keep(self, locals())
 
 
 class LogisticRegression(LogisticProbabilities, VotingModel):
@@ -143,27 +127,13 @@ class LogisticRegression(LogisticProbabilities, VotingModel):
         device: str = "cpu",
         verbose: bool = False,
     ) -> None:
-        self.C = C
-        self.l1_ratio = l1_ratio
-        self.groups = groups
-        self.tol = tol
-        self.solver = solver
-        self.fit_intercept = fit_intercept
-        self.intercept_penalty = intercept_penalty
-        self.class_weight = class_weight
-        self.max_seconds = max_seconds
-        self.max_passes = max_passes
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.multi_class = multi_class
-        self.n_jobs = n_jobs
-        self.device = device
-        self.verbose = verbose
+        _keep(self, locals())
 
 
 class LinearSVMCV(VotingModel):
     """The support vector machine of a chosen C; `separatrix.LinearSVMCV` explains the settings."""
 
+    loss: str
     keeps_support = True
 
     def __init__(
@@ -188,24 +158,7 @@ class LinearSVMCV(VotingModel):
         device: str = "cpu",
         verbose: bool = False,
     ) -> None:
-        self.Cs = Cs
-        self.cv = cv
-        self.scoring = scoring
-        self.rule = rule
-        self.refine = refine
-        self.l1_ratios = l1_ratios
-        self.groups = groups
-        self.loss = loss
-        self.tol = tol
-        self.solver = solver
-        self.fit_intercept = fit_intercept
-        self.intercept_penalty = intercept_penalty
-        self.class_weight = class_weight
-        self.max_seconds = max_seconds
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.device = device
-        self.verbose = verbose
+        _keep(self, locals())
 
 
 class LogisticRegressionCV(LogisticProbabilities, VotingModel):
@@ -237,23 +190,4 @@ class LogisticRegressionCV(LogisticProbabilities, VotingModel):
         device: str = "cpu",
         verbose: bool = False,
     ) -> None:
-        self.Cs = Cs
-        self.cv = cv
-        self.scoring = scoring
-        self.rule = rule
-        self.refine = refine
-        self.l1_ratios = l1_ratios
-        self.groups = groups
-        self.tol = tol
-        self.solver = solver
-        self.fit_intercept = fit_intercept
-        self.intercept_penalty = intercept_penalty
-        self.class_weight = class_weight
-        self.max_seconds = max_seconds
-        self.random_state = random_state
-        self.multi_class = multi_class
-        self.refit = refit
-        self.store_cv_results = store_cv_results
-        self.n_jobs = n_jobs
-        self.device = device
-        self.verbose = verbose
+        _keep(self, locals())

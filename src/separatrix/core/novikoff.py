@@ -24,8 +24,6 @@ from separatrix.certificates.separation import check_separation, radius_up, root
 from separatrix.problem.canonical import Problem
 from separatrix.problem.signed import SignedProblem
 
-__all__ = ["Novikoff", "NovikoffProof", "check_novikoff", "mistake_bound", "novikoff_proof"]
-
 _CHEAP = 20_000  # entries of the rows
 _LEAST_SHARE = 1e-9
 _ROOM = 1e-8  # so that a margin found on another processor proves the same bound
@@ -96,18 +94,6 @@ class NovikoffProof:
         )
 
 
-def check_novikoff(
-    problem: Problem,
-    separator: np.ndarray,
-    mistakes: int,
-    first: np.ndarray | None = None,
-    rate: float = 1.0,
-) -> Novikoff:
-    """Bound the mistakes by the margin of one separator; `mistake_bound` looks for the widest."""
-    margin = check_separation(problem, separator).margin
-    return _bounded(problem, margin, mistakes, first, rate)
-
-
 def mistake_bound(
     problem: Problem,
     separator: np.ndarray,
@@ -120,7 +106,7 @@ def mistake_bound(
     if margin > 0.0:
         _, (wide, _) = widest(problem, separator)
         margin = max(margin, wide * (1.0 - _ROOM))
-    return _bounded(problem, margin, mistakes, first, rate)
+    return bounded(problem, margin, mistakes, first, rate)
 
 
 def widest(problem: Problem, separator: np.ndarray) -> tuple[np.ndarray, tuple[float, float]]:
@@ -144,9 +130,10 @@ def widest(problem: Problem, separator: np.ndarray) -> tuple[np.ndarray, tuple[f
     return w, (low, math.inf if high is None else high)
 
 
-def _bounded(
+def bounded(
     problem: Problem, margin: float, mistakes: int, first: np.ndarray | None, rate: float
 ) -> Novikoff:
+    """Bound the mistakes by a margin."""
     radius = radius_up(problem)
     bound = math.inf
     if margin > 0.0 and math.isfinite(radius):
@@ -164,7 +151,7 @@ def novikoff_proof(problem: Problem, visited: Any, rate: float = 1.0) -> Novikof
     first, last = weights[0], weights[-1]
     u, bounds = widest(problem, last)
     mistakes = len(weights) - 1
-    found = _bounded(problem, bounds[0], mistakes, first, rate)
+    found = bounded(problem, bounds[0], mistakes, first, rate)
     size = float(np.linalg.norm(u))
     along = weights @ u / size if size > 0.0 else np.zeros(len(weights))
     steps = np.arange(len(weights), dtype=np.float64)

@@ -14,10 +14,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from separatrix.certificates.duality_gap import DualityGap, prove_block
-from separatrix.core.checks import class_factors
+from separatrix.core.checks import class_factors, ratio_of
 from separatrix.core.keeping import margin_of, one_or_all
+from separatrix.core.models import forget_threshold
 from separatrix.core.proving import About, Effort, Fitted, solve_and_prove
-from separatrix.core.sparse import ratio_of
 from separatrix.data.partitions import Partitions
 from separatrix.errors import DataError, DeviceError
 from separatrix.problem.blocks import Block, Engine, Posed
@@ -34,8 +34,6 @@ from separatrix.solvers.linear.blocks.block_newton import (
 from separatrix.solvers.linear.blocks.passes import LocalEngine
 from separatrix.solvers.running.drive import Status
 from separatrix.solvers.running.threads import one_thread
-
-__all__ = ["Rows", "fit_partitions", "fit_rows", "local_rows", "refuse_sparse"]
 
 _TIGHTENINGS = 4
 _FEW_ROWS = 2_000
@@ -122,7 +120,7 @@ def fit_rows(machine: Any, rows: Rows, loss: str) -> Any:
     _refuse(machine, loss, rows)
     if _are_few(rows) and not hasattr(machine, "Cs"):
         return _fit_together(machine, rows)
-    machine._forget_threshold()
+    forget_threshold(machine)
     machine.classes_ = rows.classes
     machine.n_features_in_ = rows.engine.n_features
     effort = machine._effort()

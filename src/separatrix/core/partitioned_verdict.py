@@ -37,8 +37,6 @@ from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.linear.blocks.block_newton import Run
 from separatrix.solvers.separability.decide import Claim, decide
 
-__all__ = ["verdict_on_rows"]
-
 _GUESS_COST, _GUESS_UPDATES = 1e3, 12
 _SAMPLE, _WORST, _MOST_ROWS, _ROUNDS = 2_000, 300, 200_000, 100
 

@@ -12,8 +12,6 @@ import numpy as np
 from separatrix._sparse import is_sparse
 from separatrix.errors import DataError
 
-__all__ = ["MaxAbsScaler", "MinMaxScaler", "Pipeline", "StandardScaler"]
-
 _METHODS = ("decision_function", "predict", "predict_log_proba", "predict_proba", "transform")
 
 

@@ -15,26 +15,17 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from separatrix.certificates.duality_gap import DualityGap
-from separatrix.core.two_solvers import TwoSolvers, begun
 from separatrix.core.verdict import Verdict, separability_of
 from separatrix.errors import NotSeparableError
-from separatrix.problem.later_name import LaterName
+from separatrix.problem.fingerprint import LaterName
 from separatrix.problem.losses import HINGE, NAMES
 from separatrix.problem.machine import MachineProblem
-from separatrix.solvers.linear.choose import Plan, plan
+from separatrix.problem.signed import on_device
+from separatrix.solvers.linear import newton_at_once
+from separatrix.solvers.linear.choose import Plan, Watch, plan
+from separatrix.solvers.linear.model_run import MachineRun
 from separatrix.solvers.running.drive import Status, go_on
-
-__all__ = [
-    "About",
-    "Effort",
-    "Fitted",
-    "Hyperplane",
-    "Method",
-    "first_tolerance",
-    "proved_gap",
-    "solve_and_prove",
-    "verdict_of",
-]
+from separatrix.solvers.running.threads import AtOnce
 
 Result_co = TypeVar("Result_co", covariant=True)
 Report = Callable[[Any], None]
@@ -71,28 +62,18 @@ class Effort:
         return go_on(method, state, updates, self.seconds, report, slice_size=slice_size)
 
 
-class Name(NamedTuple):
-    """A fingerprint that is made."""
-
-    value: str
-
-    def result(self) -> str:
-        """Return it."""
-        return self.value
-
-
 @dataclass(frozen=True)
 class About:
     """What a certificate says of the data besides the numbers: their fingerprint and classes."""
 
-    fingerprint: Future[str] | LaterName | Name
+    fingerprint: Future[str] | LaterName
     classes: tuple[str, ...]
     positive: int = 1
 
     @classmethod
     def known(cls, name: str, classes: Any, positive: int = 1) -> About:
         """Take a fingerprint that is made; "" for a proof that is not handed on."""
-        return cls(Name(name), tuple(str(name) for name in classes), positive)
+        return cls(AtOnce().submit(str, name), tuple(str(name) for name in classes), positive)
 
 
 @dataclass(frozen=True, eq=False)
@@ -310,3 +291,145 @@ def refuse_if_inseparable(problem: MachineProblem) -> None:
             "Use a finite C, which lets rows stand inside the margin.",
             verdict.witness,
         )
+
+
+# ---- how a hyperplane is solved: by a solver, and by a second one where the first gets nowhere
+
+_NEWTON_TURN, _TURN = 120.0, 40.0  # passes: the first turns of Newton's method and of the other
+
+
+class TwoSolvers:
+    """The run under way, the one that gave way, and when to look next; `plan` names the solvers."""
+
+    def __init__(
+        self, problem: MachineProblem, effort: Effort, planned: Plan, tol: float, first: Any
+    ) -> None:
+        self.problem, self.effort, self.plan = problem, effort, planned
+        self.other = planned.other
+        self.watch = Watch(planned.price, tol)
+        self.paused: MachineRun | None = None
+        self.turns = 1.0
+        patience = np.inf if self.other is None else self.watch.next
+        self.run = begun(problem, planned.solver, effort, patience, first)
+
+    @property
+    def runs(self) -> list[MachineRun]:
+        """All runs there were."""
+        return [self.run] if self.paused is None else [self.paused, self.run]
+
+    def go_on(self, tol: float, report: Any) -> Status:
+        """Solve to a gap; a solver whose passes get nowhere gives way to the other."""
+        self.watch.tol = tol
+        status = self.run.go_on(tol, self.effort.deadline, report)
+        while status is Status.BUDGET and self.other is not None and self._is_due():
+            if self.paused is None and self._is_worth_it():
+                self.run.allow(min(self.effort.max_passes, self.watch.next))
+            else:
+                self._change_over(self.other)
+            status = self.run.go_on(tol, self.effort.deadline, report)
+        return status
+
+    def _is_due(self) -> bool:
+        """Whether it was the watch that ended the run, and time is left."""
+        passes = self.run.state.passes
+        return self.watch.next <= passes < self.effort.max_passes and self.effort.seconds > 0.0
+
+    def _is_worth_it(self) -> bool:
+        state = self.run.state
+        work = self.plan.work(state.passes, state.updates)
+        return self.watch.is_worth_it(state.passes, self.run.hoped_gap, work)
+
+    def _change_over(self, other: str) -> None:
+        """Let the other solver go on.
+
+        The interior point always ends. Newton's method may not, within reason, where C is large and
+        few rows count; then both take turns, each twice as long as the last.
+        """
+        run, state = self.paused, self.run.state
+        takes_turns = other != "interior_point" and np.isfinite(self.plan.price)
+        self.paused, self.other = self.run, None
+        patience = np.inf
+        if takes_turns:
+            self.other = self.run.solver
+            patience = self.turns * (_NEWTON_TURN if other == "newton" else _TURN)
+            patience += 0.0 if run is None else run.state.passes
+            self.turns, self.watch.next = 2.0 * self.turns, patience
+        if run is None:
+            run = begun(self.problem, other, self.effort, patience, (state.w, state.alpha))
+        else:
+            run.allow(min(self.effort.max_passes, patience))
+        self.run = run
+
+
+def begun(
+    problem: MachineProblem,
+    solver: str,
+    effort: Effort,
+    patience: float = np.inf,
+    first: Any = None,
+) -> MachineRun:
+    """Return a run of one solver, of so many passes at most."""
+    return MachineRun(
+        problem,
+        solver,
+        tol=effort.tol,
+        seed=effort.seed,
+        max_passes=min(effort.max_passes, patience),
+        first=first,
+        deadline=effort.deadline,
+    )
+
+
+# ---- models whose errors alone count, as those of folds: solved as any other, but not proved
+#
+# Nothing of such a model is handed on, so nothing rests on its proof, which would take a third of
+# the time. The solver computes how near the optimum it is. Where that is not near enough, the model
+# is solved and proved as any other.
+
+
+class Estimate(NamedTuple):
+    """Where a proof would stand: the gap as the solver computes it, and where that was."""
+
+    gap: float
+    multipliers: np.ndarray
+    margins: np.ndarray
+
+
+class ClassEstimate(NamedTuple):
+    """The same of a model of all classes."""
+
+    gap: float
+    weights: np.ndarray
+
+
+def solved_for_errors(
+    problem: MachineProblem, effort: Effort, about: About, first: Any, report: Report | None
+) -> Fitted:
+    """Solve a model of two classes to the tolerance, by what its solver computes."""
+    if report is not None:
+        report(None)  # it ends a run that nobody waits for
+    aim, found = first_tolerance(problem, effort), None
+    if effort.solver == "auto" and effort.seconds > 0.0 and np.isinf(effort.max_passes):
+        found = newton_at_once.solved(problem, aim, None if first is None else first[0])
+    if found is not None:
+        point = Estimate(found.gap, found.alpha, found.margins)
+        return _fitted(problem, point, found.w, found.updates, 3.0 * found.updates, "newton")
+    if on_device(problem.X) or problem.is_hard or effort.solver != "auto":
+        return solve_and_prove(Hyperplane, problem, effort, about, first, report)
+    solvers = TwoSolvers(problem, effort, plan(problem), aim, first)
+    solvers.go_on(aim, report)
+    run, runs = solvers.run, solvers.runs
+    if not run.state.gap <= effort.tol:
+        return solve_and_prove(Hyperplane, problem, effort, about, first, report)
+    claims = run.claims()
+    point = Estimate(max(0.0, float(run.state.gap)), claims.alpha, problem.rows.margins(claims.w))
+    updates = sum(each.state.updates for each in runs)
+    passes = sum(each.state.passes for each in runs)
+    return _fitted(problem, point, claims.w, updates, passes, run.solver)
+
+
+def _fitted(
+    problem: MachineProblem, point: Estimate, w: np.ndarray, updates: int, passes: float, by: str
+) -> Fitted:
+    bias = float(w[0])
+    return Fitted(point, Status.OPTIMAL, updates, passes, by, w, problem.signs, (bias, bias))

@@ -33,18 +33,6 @@ from separatrix.problem.signed import SignedProblem
 if TYPE_CHECKING:
     from separatrix.solvers.separability.decide import Claim
 
-__all__ = [
-    "Decision",
-    "Separability",
-    "Widest",
-    "Witness",
-    "as_floats",
-    "as_integers",
-    "checked_witness",
-    "decided_labels",
-    "decided_rows",
-]
-
 _ROWS_SHOWN = 6
 _DIGITS_SHOWN = 7
 _LEAST_SHARE = 1e-9  # of the largest multiplier

@@ -11,21 +11,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from separatrix.certificates.duality_gap import DualityGap, DualityGaps, ScaledGap
 from separatrix.core.proving import About, proved_gap
-from separatrix.problem.canonical import data_of
-from separatrix.problem.equilibrate import divided_columns
-from separatrix.problem.fingerprint import fingerprint
+from separatrix.problem.equilibrate import divided_columns, divided_exactly
+from separatrix.problem.fingerprint import fingerprint_of_rows
 from separatrix.problem.losses import CODES, LOGISTIC
 from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import SignedProblem
-from separatrix.solvers.linear.balance import balanced
 from separatrix.solvers.linear.choose import choose
+from separatrix.solvers.linear.claims import balanced
 from separatrix.solvers.linear.model_run import MachineRun
-
-__all__ = ["Bounds"]
 
 _SMALL = 20_000  # entries: where the bound is made exact at next to no cost
 _EXACT = 1e-9
@@ -59,10 +55,10 @@ class Bounds:
         """Pose the machines, one or one a class, on the divided columns."""
         is_exact = True
         if exponents.any():
+            exact = divided_exactly(X, exponents)
+            is_exact = exact is not None
             with np.errstate(over="ignore", under="ignore"):
-                divided = divided_columns(X, exponents)
-                is_exact = _are_same(divided_columns(divided, -exponents), X)
-            X = divided
+                X = divided_columns(X, exponents) if exact is None else exact
         numbers = [1] if n_classes == 2 else range(n_classes)
         problems = [
             MachineProblem(
@@ -117,15 +113,10 @@ class Bounds:
         self, weights: np.ndarray, tol: float, classes: tuple[str, ...]
     ) -> DualityGap | DualityGaps | ScaledGap:
         """Prove from the data how far these weights are from the best."""
-        intercept = self.problems[0].rows.fit_intercept
-        digest = fingerprint(data_of(self.problems[0].X, self.codes, self.n_classes, intercept))
+        digest = fingerprint_of_rows(self.problems[0].X, self.codes, self.n_classes)
         numbers = range(len(self.problems)) if len(self.problems) > 1 else [1]
         abouts = [About.known(digest, classes, number) for number in numbers]
         each = zip(self.problems, weights, self.alphas, abouts, strict=True)
         proofs = tuple(proved_gap(*one, tol) for one in each)
         whole = proofs[0] if len(proofs) == 1 else DualityGaps(proofs)
         return ScaledGap(self.exponents, whole) if self.exponents.any() else whole
-
-
-def _are_same(A: Any, B: Any) -> bool:
-    return (A != B).nnz == 0 if sp.issparse(A) else bool((A == B).all())

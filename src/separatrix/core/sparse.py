@@ -1,115 +1,24 @@
-"""Sparse weights, fitted and proved: what `l1_ratio` above 0 means, and what it cannot be with."""
+"""Sparse weights, of two classes or of all at once: `l1_ratio` above 0, fitted and proved."""
 
 from __future__ import annotations
 
-import numbers
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from separatrix.certificates.column_sizes import Sized
 from separatrix.certificates.sparse_gap import SparseGap
-from separatrix.core.proving import About, Effort, Fitted, Hyperplane, first_tolerance
-from separatrix.problem.device_rows import on_device
+from separatrix.certificates.sparse_softmax_gap import SparseSoftmaxGap
+from separatrix.core.proving import About, Effort, Fitted, first_tolerance
 from separatrix.problem.losses import NAMES
 from separatrix.problem.machine import MachineProblem
-from separatrix.problem.sparse_penalty import SparseProblem
-from separatrix.solvers.linear.balance import balanced
+from separatrix.problem.signed import Known, on_device
+from separatrix.problem.softmax import SoftmaxProblem
+from separatrix.problem.sparse_penalty import SparseProblem, SparseSoftmaxProblem
+from separatrix.solvers.linear.claims import balanced
 from separatrix.solvers.running.drive import NO_LIMIT, Status
-from separatrix.solvers.sparse import working_set
-
-__all__ = [
-    "SparseHyperplane",
-    "as_sparse",
-    "checked_groups",
-    "checked_ratio",
-    "method_of",
-    "ratio_of",
-    "refuse_with_l1",
-]
-
-_SOLVER = "working_set"
-_TIGHTENINGS = 3
-
-
-def ratio_of(model: Any) -> float:
-    """Return `l1_ratio`, or the one that was chosen; 0 where there is neither."""
-    return checked_ratio(getattr(model, "l1_ratio", getattr(model, "l1_ratio_", 0.0)))
-
-
-def checked_ratio(ratio: Any) -> float:
-    """Return the ratio: 0 for the ridge alone, 1 for the lasso; refuse what is not between."""
-    good = isinstance(ratio, numbers.Real) and not isinstance(ratio, bool)
-    if not (good and 0.0 <= float(ratio) <= 1.0):
-        raise ValueError(f"l1_ratio must be a number from 0 to 1. Got {ratio!r} instead.")
-    return float(ratio)
-
-
-def refuse_with_l1(model: Any, loss: str, ratio: float) -> None:
-    """Say in words what cannot be had together with sparse weights."""
-    if not ratio:
-        ratios = getattr(model, "l1_ratios", None)  # of which this is one
-        if getattr(model, "groups", None) is not None and ratios is None:
-            raise ValueError("groups are for sparse weights: l1_ratio must be above 0 with them.")
-        return
-    if loss == "hinge":
-        raise ValueError(
-            "l1_ratio above 0 needs a smooth loss. Got loss='hinge' instead. "
-            "Use loss='squared_hinge', or LogisticRegression."
-        )
-    if model.intercept_penalty:
-        raise ValueError(
-            f"l1_ratio above 0 leaves the intercept free. Got intercept_penalty="
-            f"{model.intercept_penalty!r} instead. Use intercept_penalty=0."
-        )
-    if model.multi_class == "direct":
-        raise ValueError(
-            "l1_ratio above 0 needs a smooth loss. Got multi_class='direct' instead. "
-            "Use multi_class='ovr' or 'ovo', or LogisticRegression."
-        )
-    if model.solver != "auto":
-        raise ValueError(
-            f"l1_ratio above 0 has a solver of its own. Got solver={model.solver!r} instead. "
-            "Use solver='auto'."
-        )
-
-
-def checked_groups(groups: Any, width: int) -> np.ndarray | None:
-    """Return the group of each column, numbered in the order of their first columns.
-
-    Given are a label for every column, or lists of column numbers; a column in no list is alone.
-
-    >>> checked_groups(["red", "red", "size"], 3), checked_groups([[2, 0]], 3)
-    (array([0, 0, 1]), array([0, 1, 0]))
-    """
-    listed = [] if groups is None else list(groups)
-    if not listed:
-        return None
-    if all(isinstance(one, list | tuple | np.ndarray) for one in listed):
-        labels: list[Any] = [("alone", j) for j in range(width)]
-        taken: set[int] = set()
-        for number, one in enumerate(listed):
-            for j in one:
-                whole = isinstance(j, numbers.Integral) and not isinstance(j, bool)
-                if not whole or not 0 <= int(j) < width or int(j) in taken:
-                    raise ValueError(
-                        f"groups must number columns from 0 to {width - 1}, each once. "
-                        f"Got {j!r} in group {number}."
-                    )
-                taken.add(int(j))
-                labels[int(j)] = ("group", number)
-    else:
-        labels = listed
-    if len(labels) != width:
-        raise ValueError(
-            f"groups must be a label for each of the {width} columns, or lists of column numbers. "
-            f"Got {len(labels)} labels instead."
-        )
-    known: dict[Any, int] = {}
-    try:
-        return np.array([known.setdefault(label, len(known)) for label in labels], dtype=np.int64)
-    except TypeError:
-        raise ValueError("groups must be labels, or lists of column numbers, not both.") from None
+from separatrix.solvers.sparse import class_working_set, working_set
 
 
 def as_sparse(
@@ -127,53 +36,63 @@ def as_sparse(
     )
 
 
-def method_of(problem: MachineProblem, usual: Any = Hyperplane) -> Any:
-    """Return what solves and proves a problem of two classes."""
-    return SparseHyperplane if isinstance(problem, SparseProblem) else usual
+def as_sparse_softmax(
+    problem: SoftmaxProblem,
+    ratio: float,
+    groups: np.ndarray | None = None,
+    known: Known | None = None,
+) -> SparseSoftmaxProblem:
+    """Return the multinomial problem with whole columns at zero."""
+    if on_device(problem.X):
+        raise ValueError("l1_ratio above 0 is solved on the processor: use device='cpu'.")
+    return SparseSoftmaxProblem(
+        problem.X,
+        problem.codes,
+        problem.n_classes,
+        problem.costs,
+        problem.fit_intercept,
+        ridge=1.0 - ratio,
+        l1=ratio,
+        groups=groups,
+        known=known,
+    )
 
 
-class SparseHyperplane:
-    """Two classes, or one against the rest, with weights that are mostly zero."""
+class _WorkingSet:
+    """What both methods share: the run on a working set of columns, and what is proved of it."""
 
-    attempts = _TIGHTENINGS
+    attempts: int
+    solver: Any
+    aimed_at = 1.0  # of the tolerance
 
-    def __init__(
-        self, problem: SparseProblem, effort: Effort, about: About, first: Any, report: Any
-    ) -> None:
+    def __init__(self, problem: Any, effort: Effort, about: About, first: Any, report: Any) -> None:
         self.problem, self.effort, self.about, self.report = problem, effort, about, report
-        self.aim = first_tolerance(problem, effort)
-        self.state = working_set.start(
+        self.aim = self.aimed_at * first_tolerance(problem, effort)
+        self.state = self.solver.start(
             problem, tol=self.aim, first=first, max_passes=effort.max_passes
         )
 
     def solve(self) -> Status:
         """Run the solver."""
         self.state.tol = self.aim
-        return self.effort.go_on(working_set, self.state, NO_LIMIT, self.report, 1)
+        return self.effort.go_on(self.solver, self.state, NO_LIMIT, self.report, 1)
 
-    def prove(self, is_last: bool) -> float:
+    def _prove(self, kind: Any, rows: Any, labels: np.ndarray, **more: Any) -> float:
         """Prove the gap, and which columns are zero."""
-        problem, about, state = self.problem, self.about, self.state
-        alpha = state.alpha
-        if problem.has_free_bias:
-            alpha = balanced(alpha, problem.signs, problem.upper)
-        name = about.fingerprint.result()
-        self.proof = SparseGap.proved(
-            problem.rows.once("sized", lambda: Sized(problem.X)),
-            problem.signs,
+        problem, name = self.problem, self.about.fingerprint.result()
+        self.proof = kind.proved(
+            rows.once("sized", lambda: Sized(problem.X)),
+            labels,
             find_zeros=bool(name),  # a proof that is not handed on, as those of folds
             costs=problem.costs,
-            loss=NAMES[problem.loss],
-            weights=working_set.without_dust(state),
-            multipliers=alpha,
-            intercept=problem.rows.fit_intercept,
+            weights=self.solver.without_dust(self.state),
             ridge=problem.ridge,
             l1=problem.l1,
             groups=() if problem.groups is None else tuple(problem.groups.tolist()),
-            positive=about.positive,
             data_sha256=name,
             tol=self.effort.tol,
-            classes=about.classes,
+            classes=self.about.classes,
+            **more,
         )
         return float(self.proof.gap)
 
@@ -184,14 +103,53 @@ class SparseHyperplane:
 
     def fitted(self, status: Status) -> Fitted:
         """Return the model."""
-        state, bias = self.state, float(self.state.w[0])
-        return Fitted(
-            proof=self.proof,
-            status=status,
-            updates=state.updates,
-            passes=state.passes,
-            solver=_SOLVER,
+        return Fitted(self.proof, status, self.state.updates, self.state.passes, "working_set")
+
+
+class SparseHyperplane(_WorkingSet):
+    """Two classes, or one against the rest, with weights that are mostly zero."""
+
+    attempts, solver = 3, working_set
+
+    def prove(self, is_last: bool) -> float:
+        """Prove the gap, and which columns are zero."""
+        problem, alpha = self.problem, self.state.alpha
+        if problem.has_free_bias:
+            alpha = balanced(alpha, problem.signs, problem.upper)
+        return self._prove(
+            SparseGap,
+            problem.rows,
+            problem.signs,
+            loss=NAMES[problem.loss],
+            multipliers=alpha,
+            intercept=problem.rows.fit_intercept,
+            positive=self.about.positive,
+        )
+
+    def fitted(self, status: Status) -> Fitted:
+        """Return the model."""
+        bias = float(self.state.w[0])
+        return replace(
+            super().fitted(status),
             weights=self.proof.weights.copy(),
             signs=self.problem.signs,
             bias_interval=(bias, bias),
+        )
+
+
+class SparseMultinomial(_WorkingSet):
+    """All classes at once, with columns whose weights are zero for every class."""
+
+    attempts, solver = 4, class_working_set
+    aimed_at = 0.9  # the proof adds rounding
+
+    def prove(self, is_last: bool) -> float:
+        """Prove the gap, and which columns are zero."""
+        problem = self.problem
+        return self._prove(
+            SparseSoftmaxGap,
+            problem,
+            problem.codes,
+            intercept=problem.fit_intercept,
+            share=self.state.share,
         )

@@ -27,16 +27,6 @@ import numpy as np
 
 from separatrix.errors import DataError
 
-__all__ = [
-    "CONFIDENCE",
-    "RULE",
-    "AlarmBound",
-    "bounded_threshold",
-    "order_statistic",
-    "rows_apart",
-    "rows_needed",
-]
-
 CONFIDENCE = 0.95
 RULE = "false_alarms"
 WITHOUT_PROMISE = ("balanced", "f1", "mcc", "cost", "minimax")  # best on held-out scores

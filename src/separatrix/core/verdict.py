@@ -17,8 +17,6 @@ from separatrix.problem.canonical import problem_from
 from separatrix.problem.exact import times_powers_of_ten
 from separatrix.problem.signed import SignedProblem, as_matrix
 
-__all__ = ["Verdict", "Witness", "coefficient_names", "separability_of", "verdict_on"]
-
 FORMAT = "separatrix-verdict-1"
 KINDS = {"separation": "separable", "quasi": "quasi-separable", "overlap": "overlapping"}
 _ROUNDING, _DISTANCE = 1e-12, 1e-6

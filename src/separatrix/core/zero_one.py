@@ -27,18 +27,6 @@ from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.separability.decide import decide
 from separatrix.solvers.zero_one.fewest_errors import Found
 
-__all__ = [
-    "ExactWeights",
-    "Reduced",
-    "Solved",
-    "best_weights",
-    "cell_of",
-    "lower_bound",
-    "predicted_errors",
-    "thinnest_cell",
-    "through_thin_cell",
-]
-
 _LENGTHS = 4096
 _MOST_PRODUCTS = 40_000_000
 _MOST_COUNTED = 400  # roundings that are counted exactly

@@ -12,9 +12,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.core import machine as core
-from separatrix.core.checks import refuse_huge
+from separatrix.core.checks import ratio_of, refuse_huge
 from separatrix.core.proving import first_tolerance
-from separatrix.core.sparse import ratio_of
 from separatrix.errors import DeviceError
 from separatrix.estimators._base import LinearClassifier
 from separatrix.estimators._validate import (
@@ -24,10 +23,10 @@ from separatrix.estimators._validate import (
     training_data,
 )
 from separatrix.estimators.replay import numbered
-from separatrix.problem.device_rows import on_device
-from separatrix.problem.later_name import LaterName
+from separatrix.problem.fingerprint import LaterName
+from separatrix.problem.signed import on_device
 from separatrix.solvers.linear.choose import choose
-from separatrix.solvers.linear.replay import MachineFrame, replay_machine
+from separatrix.solvers.linear.model_run import MachineFrame, replay_machine
 
 __all__ = ["CallbackSupport", "Machine", "with_callbacks"]
 

@@ -37,8 +37,7 @@ from separatrix.core import checks as core
 from separatrix.core.checks import are_plainly_classes, refuse_infinite
 from separatrix.errors import DataError, DeviceError
 from separatrix.problem.device_rows import DeviceRows
-from separatrix.problem.fingerprint import fingerprint_on_device
-from separatrix.problem.later_name import LaterName
+from separatrix.problem.fingerprint import LaterName, fingerprint_on_device
 from separatrix.problem.signed import as_matrix
 
 __all__ = [

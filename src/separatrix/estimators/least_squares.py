@@ -29,8 +29,8 @@ from separatrix.estimators._validate import (
     training_data,
     worked_on,
 )
+from separatrix.problem.canonical import targets_of
 from separatrix.problem.signed import as_matrix
-from separatrix.problem.targets import targets_of
 from separatrix.solvers.closed_forms.least_squares import Solution, solve_least_squares
 from separatrix.solvers.closed_forms.leave_one_out import leave_one_out
 from separatrix.solvers.closed_forms.nonnegative import solve_nonnegative

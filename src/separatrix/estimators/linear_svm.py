@@ -25,7 +25,7 @@ from separatrix.estimators._absent_classes import present_rows
 from separatrix.estimators._machine import Machine, with_callbacks
 from separatrix.estimators._validate import moved_once, training_data, worked_on
 from separatrix.estimators.replay import replay_each_pair
-from separatrix.solvers.linear.replay import MachineFrame
+from separatrix.solvers.linear.model_run import MachineFrame
 
 __all__ = ["LinearSVM", "fitted_slopes", "held_out_calibration"]
 

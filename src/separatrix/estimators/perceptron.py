@@ -20,8 +20,7 @@ from separatrix.estimators._run import Run, first_weights, given_weights
 from separatrix.estimators._scale_warning import warn_of_scale
 from separatrix.estimators._validate import training_data
 from separatrix.problem.equilibrate import column_exponents, divided_columns, divides_exactly
-from separatrix.problem.multiclass import KeslerProblem
-from separatrix.problem.signed import SignedProblem
+from separatrix.problem.signed import KeslerProblem, SignedProblem
 from separatrix.solvers.running.drive import Status, solve
 from separatrix.solvers.updates import perceptron
 

@@ -29,8 +29,7 @@ from separatrix.estimators._base import LinearClassifier
 from separatrix.estimators._run import Run, given_weights
 from separatrix.estimators._validate import row_weights, training_data
 from separatrix.problem.equilibrate import medians
-from separatrix.problem.multiclass import KeslerProblem
-from separatrix.problem.signed import SignedProblem, as_matrix
+from separatrix.problem.signed import KeslerProblem, SignedProblem, as_matrix
 from separatrix.solvers.running.drive import NO_LIMIT, Status, go_on
 from separatrix.solvers.updates import scheduled_sgd, sgd
 from separatrix.solvers.updates.sgd_rows import SCALE, row_keys, shuffled_by

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from separatrix._grammar import with_article
-from separatrix.errors import DataError
+from separatrix.errors import DataError, with_article
 from separatrix.estimators.sgd import SGD
 from separatrix.problem.equilibrate import medians
 from separatrix.problem.rows import SignedRows, base_rows

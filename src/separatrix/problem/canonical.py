@@ -13,8 +13,7 @@ import numpy as np
 
 from separatrix._sparse import sparse as sp
 from separatrix.checker import Data, Row
-from separatrix.problem.multiclass import KeslerProblem
-from separatrix.problem.signed import SignedProblem, as_matrix
+from separatrix.problem.signed import KeslerProblem, SignedProblem, as_matrix
 
 Problem = SignedProblem | KeslerProblem
 
@@ -96,3 +95,23 @@ def counted_rows(X: Any, y: Any, sample_weight: Any) -> tuple[Any, np.ndarray, n
     s = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     s = np.ascontiguousarray(np.broadcast_to(s, len(y)))
     return (X, y, s) if (s > 0.0).all() else (X[s > 0.0], y[s > 0.0], s[s > 0.0])
+
+
+def targets_of(y: Any, task: str) -> np.ndarray:
+    """Return what is to be fitted: signs for two classes, 1-of-K codes for more, or the values.
+
+    Several labels a row, a column of 0 and 1 for each, are a column of signs for each.
+
+    >>> targets_of(["a", "c", "b"], "classification").tolist()
+    [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
+    """
+    if task == "regression":
+        values = np.asarray(y, dtype=np.float64)
+        return values.reshape(len(values), -1)
+    y = np.asarray(y)
+    if y.ndim == 2:
+        return np.where(y > 0, 1.0, -1.0)
+    classes, codes = np.unique(y, return_inverse=True)
+    if len(classes) <= 2:
+        return np.where(codes == len(classes) - 1, 1.0, -1.0)[:, None]
+    return np.eye(len(classes))[codes]

@@ -21,8 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from separatrix.problem.multiclass import KeslerProblem
-from separatrix.problem.signed import FloatArray, Matrix, as_matrix
+from separatrix.problem.signed import FloatArray, KeslerProblem, Matrix, as_matrix
 
 
 @dataclass(frozen=True, eq=False)

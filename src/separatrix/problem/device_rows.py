@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from separatrix._device import Chunks, is_tensor, on_host, rows_on, torch_module
+from separatrix._sparse import sparse as sp
 
 # So many entries are laid out in float64 at a time: a share of a GPU's memory, or of a cache.
 _GPU_ENTRIES, _CPU_ENTRIES = 1 << 26, 1 << 19
@@ -23,15 +24,6 @@ _GPU_ENTRIES, _CPU_ENTRIES = 1 << 26, 1 << 19
 _FEW_ENTRIES = 1 << 20
 
 Found = TypeVar("Found")
-
-
-def on_device(X: Any) -> bool:
-    """Whether X is rows on a device.
-
-    >>> on_device(np.zeros((2, 2)))
-    False
-    """
-    return isinstance(X, DeviceRows)
 
 
 class DeviceRows:
@@ -127,3 +119,42 @@ def host_blocks(source: Any, height: int = 1 << 14) -> Iterator[tuple[slice, np.
     for start in range(0, source.shape[0], height):
         own = slice(start, min(start + height, source.shape[0]))
         yield own, np.asarray(on_host(source[own]))
+
+
+# ---- rows in float64, block by block, however they are stored: dense, CSR, or on a device
+
+
+def blocks(X: Any, entries: int, most_rows: int | None = None) -> Iterator[tuple[slice, Any]]:
+    """Yield blocks of so many entries; those on a device have the height that suits it."""
+    n, d = X.shape
+    if isinstance(X, DeviceRows):
+        for start, stop, piece in X.pieces():
+            yield slice(start, stop), piece.double()
+        return
+    most_rows = most_rows or max(n, 1)
+    if not sp.issparse(X):
+        step = min(most_rows, max(1, entries // max(d, 1)))
+        for begin in range(0, n, step):
+            rows = slice(begin, min(n, begin + step))
+            yield rows, np.asarray(X[rows], dtype=np.float64)
+        return
+    entries = max(entries, 4 * d)
+    if X.nnz <= entries and n <= most_rows and X.dtype == np.float64:
+        yield slice(0, n), X
+        return
+    begin = 0
+    while begin < n:
+        # At least one row, and as many more as the entries allow.
+        end = int(np.searchsorted(X.indptr, int(X.indptr[begin]) + entries, side="right")) - 1
+        rows = slice(begin, min(n, begin + most_rows, max(end, begin + 1)))
+        first, last = int(X.indptr[rows.start]), int(X.indptr[rows.stop])
+        starts = X.indptr[rows.start : rows.stop + 1] - first
+        values = np.asarray(X.data[first:last], dtype=np.float64)
+        shape = (rows.stop - rows.start, d)
+        yield rows, sp.csr_array((values, X.indices[first:last], starts), shape=shape)
+        begin = rows.stop
+
+
+def with_data(block: Any, data: np.ndarray) -> Any:
+    """Return the sparse block with other entries."""
+    return sp.csr_array((data, block.indices, block.indptr), shape=block.shape)

@@ -4,25 +4,34 @@ It is a tree of SHA-256, defined in docs/certificates.md. A leaf is the hash of 
 dense or sparse as suits them, in the narrowest numbers that hold every value exactly. So
 dense, sparse and float32 copies of the same numbers have the same fingerprint, one pass over the
 rows makes it, and several threads may share it. Certificates of version 0.1 have another one
-(`first_fingerprint`): every function here takes a name, and returns one of the same kind.
+(`first_of_blocks`): every function here takes a name, and returns one of the same kind.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-from collections import deque
+import weakref
+from collections import UserString, deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 
+from separatrix._device import on_host
 from separatrix._sparse import sparse as sp
 from separatrix.checker.fingerprint import FEW_COLUMNS, LEAF_ROWS, MANY_COLUMNS, SECOND
-from separatrix.problem.canonical import Problem, canonical_rows, codes_of, data_of, n_classes_of
-from separatrix.problem.device_rows import host_blocks
-from separatrix.problem.first_fingerprint import first_of_blocks, first_of_squares
+from separatrix.errors import DataError
+from separatrix.problem.canonical import (
+    Problem,
+    canonical_pieces,
+    canonical_rows,
+    codes_of,
+    n_classes_of,
+)
+from separatrix.problem.device_rows import DeviceRows, host_blocks
+from separatrix.problem.signed import as_matrix, entries_of
 
 _AT_A_TIME = 1 << 17  # entries
 _FIRST_TRIED = 64
@@ -33,10 +42,14 @@ _KINDS = {1: "u1", 4: "<f4", 8: "<f8"}
 
 def fingerprint(problem: Problem, like: Any = SECOND, threads: int = 1) -> str:
     """Return the fingerprint of a problem's rows and class numbers, of the same kind as `like`."""
-    X, codes = problem.X, codes_of(problem)
-    shape = problem.n_samples, X.shape[1]
-    blocks = lambda: [(X, codes)]  # noqa: E731
-    return fingerprint_of_blocks(blocks, shape, n_classes_of(problem), like, threads)
+    return fingerprint_of_rows(problem.X, codes_of(problem), n_classes_of(problem), like, threads)
+
+
+def fingerprint_of_rows(
+    X: Any, codes: np.ndarray, n_classes: int, like: Any = SECOND, threads: int = 1
+) -> str:
+    """Return the fingerprint of rows, as `as_matrix` returns them, and their class numbers."""
+    return fingerprint_of_blocks(lambda: [(X, codes)], X.shape, n_classes, like, threads)
 
 
 def fingerprint_of_blocks(
@@ -92,11 +105,10 @@ def named_rows(
     Both are empty where it cannot: sample weights are in no data file, and large data are hashed
     for the certificates alone that need it.
     """
-    entries = X.nnz if sp.issparse(X) else X.size
-    if entries > _MOST_NAMED or not (weights == 1.0).all():
+    if entries_of(X) > _MOST_NAMED or not (weights == 1.0).all():
         return "", ()
     classes, codes = np.unique(np.asarray(y), return_inverse=True)
-    found = fingerprint(data_of(X, codes, len(classes), True), like)
+    found = fingerprint_of_rows(as_matrix(X), codes, max(2, len(classes)), like)
     return found, tuple(str(name) for name in classes)
 
 
@@ -250,3 +262,114 @@ def _are_singles(values: np.ndarray) -> bool:
         return True
     with np.errstate(over="ignore", under="ignore"):
         return bool((values.astype(np.float32) == values).all())
+
+
+# ---- the fingerprint that certificates of version 0.1 have; they are checked as before
+#
+# It is the SHA-256 of class numbers, row starts, columns and values of the canonical form, 16 bytes
+# an entry, so blocks are gone over four times.
+
+_ROWS_AT_A_TIME = 65536
+
+
+def first_of_blocks(
+    blocks: Callable[[], Iterable[tuple[Any, np.ndarray]]], shape: tuple[int, int], n_classes: int
+) -> str:
+    """Return the first fingerprint of all rows; `blocks` yields (X, class numbers)."""
+
+    def pieces() -> Iterator[Any]:
+        return (piece for X, _ in blocks() for piece in canonical_pieces(X))
+
+    digest = hashlib.sha256(b"separatrix-data-1\n")
+    digest.update(np.array([*shape, n_classes], dtype="<i8").tobytes())
+    for _, codes in blocks():
+        digest.update(codes.astype("<i8").tobytes())
+    counts = [np.diff(piece.indptr) for piece in pieces()]
+    digest.update(np.cumsum(np.concatenate([[0], *counts]), dtype="<i8").data)
+    for name, kind in (("indices", "<i8"), ("data", "<f8")):
+        for piece in pieces():
+            digest.update(np.ascontiguousarray(getattr(piece, name), dtype=kind).data)
+    return digest.hexdigest()
+
+
+def first_of_squares(X: Any, T: np.ndarray, s: np.ndarray) -> str:
+    """Return the first fingerprint of rows, targets and weights."""
+    digest = hashlib.sha256(b"separatrix-least-squares-1\n")
+    digest.update(np.array([*X.shape, T.shape[1]], dtype="<i8").tobytes())
+    for begin in range(0, X.shape[0], _ROWS_AT_A_TIME):
+        piece = canonical_rows(X[begin : begin + _ROWS_AT_A_TIME])
+        parts = (piece.indptr, "<i8"), (piece.indices, "<i8"), (piece.data, "<f8")
+        for part, kind in parts:
+            digest.update(np.ascontiguousarray(part, dtype=kind).data)
+    for part in (T, s):
+        digest.update(part.astype("<f8").tobytes())
+    return digest.hexdigest()
+
+
+# ---- the fingerprint of large data on a device, made where it is needed
+#
+# To hash a billion numbers can take longer than to solve and prove a model on a GPU. So their
+# fingerprint is made when the certificate is written or kept in a model file. Until then the data
+# must be there. The bounds are proved without it.
+
+_MARKED_ROWS = 256
+_NO_NAME = (
+    "The data of this certificate are {}, and their fingerprint was not made while they were "
+    "there. certificate_.check(X, y) proves it without one; to write it down, fit again and keep X "
+    "as it is until it is written."
+)
+
+
+class LaterName(UserString):
+    """The fingerprint of rows on a device: a text whose letters are made when they are read."""
+
+    def __init__(self, rows: DeviceRows, codes: np.ndarray, n_classes: int) -> None:
+        # The caller's data are not kept alive for the sake of a name; a copy of our own is.
+        source = rows.source
+        self._source: Callable[[], Any] = lambda: source
+        self._mark = _mark_of(source)
+        if rows.is_the_callers:
+            self._source = weakref.ref(source)
+        self._codes, self._shape, self._n_classes = codes, rows.shape, n_classes
+        self._name = ""
+
+    @property
+    def data(self) -> str:  # type: ignore[override]
+        """The name itself."""
+        if not self._name:
+            source = self._source()
+            if source is None:
+                raise DataError(_NO_NAME.format("gone"))
+            if _mark_of(source) != self._mark:
+                raise DataError(_NO_NAME.format("no longer what they were"))
+            self._name = fingerprint_on_device(source, self._codes, self._shape, self._n_classes)
+            self._source = lambda: None
+        return self._name
+
+    def result(self) -> LaterName:
+        """Stand where a name is waited for that is being made."""
+        return self
+
+    def kept(self) -> str:
+        """Return the name for a file or another process; none where it can no longer be made."""
+        try:
+            return self.data
+        except DataError:
+            return ""
+
+    def __repr__(self) -> str:
+        """Do not ask for the name, which takes long to make or can no longer be made."""
+        return "LaterName()"
+
+    def __deepcopy__(self, _: Any) -> LaterName:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return str, (self.kept(),)
+
+
+def _mark_of(source: Any) -> str:
+    """Return a hash of some rows, spread over all: whether data have changed, in most cases."""
+    places = np.unique(np.linspace(0, max(0, len(source) - 1), _MARKED_ROWS).astype(np.int64))
+    rows = np.ascontiguousarray(on_host(source[places]))
+    return hashlib.sha256(rows.tobytes()).hexdigest()

@@ -20,8 +20,7 @@ import numpy as np
 
 from separatrix._compiled import by_kind, compiled, prefetch
 from separatrix._sparse import sparse as sp
-from separatrix.problem.multiclass import KeslerProblem
-from separatrix.problem.signed import SignedProblem
+from separatrix.problem.signed import KeslerProblem, SignedProblem
 
 # Entries on a line of the cache, and how many of a row are fetched: memory brings the rest itself.
 _LINE, _FETCHED = 8, 64

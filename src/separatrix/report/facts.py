@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-from separatrix.problem.penalties import penalty_words
+from separatrix.problem.sparse_penalty import penalty_words
 from separatrix.report.plain import from_plain, to_plain
 
 FORMAT = "separatrix-facts-1"

@@ -15,8 +15,7 @@ from pathlib import Path
 from jinja2 import BytecodeCache
 from jinja2.bccache import Bucket
 
-from separatrix._cache_home import cache_home
-from separatrix._write_aside import write_whole
+from separatrix._write_aside import cache_home, write_whole
 from separatrix.report import words
 
 __all__ = ["KeptTemplates"]

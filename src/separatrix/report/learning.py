@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from separatrix.core.checks import ratio_of
 from separatrix.core.linear_model import is_multinomial
-from separatrix.core.sparse import ratio_of
 from separatrix.report import facts as f
 from separatrix.report.words import fixed, number, whole
 from separatrix.selection.path_table import PathTable

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from separatrix._grammar import with_article
 from separatrix._sparse import sparse
 from separatrix._write_aside import write_whole
 from separatrix.data.encodings.column_features import FeatureEncoding
@@ -26,8 +25,8 @@ from separatrix.data.encodings.words import TextEncoding, fit_text
 from separatrix.data.options import ReadOptions
 from separatrix.data.readers.typed_tables import frame_to_arrow, is_frame
 from separatrix.data.table import Table, read
-from separatrix.errors import DataError
-from separatrix.problem.penalties import penalty_words
+from separatrix.errors import DataError, with_article
+from separatrix.problem.sparse_penalty import penalty_words
 from separatrix.report.advice import changed_call
 from separatrix.report.beside import beside
 from separatrix.report.facts import Facts

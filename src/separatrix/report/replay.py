@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from separatrix.core.checks import ratio_of
 from separatrix.core.machine import LinearSVM, LogisticRegression
 from separatrix.core.models import settings_of
 from separatrix.core.proving import first_tolerance
-from separatrix.core.sparse import ratio_of
 from separatrix.data.scaling import fit_scaling
 from separatrix.errors import SeparationWarning, UnfinishedWarning
 from separatrix.plots._drawing import CLASS_COLOURS
@@ -32,7 +32,7 @@ from separatrix.report import facts as f
 from separatrix.report.facts import Facts, Replay, ReplayRun
 from separatrix.report.words import clean, cut, number, plural, spelled
 from separatrix.solvers.linear.choose import choose
-from separatrix.solvers.linear.replay import replay_machine
+from separatrix.solvers.linear.model_run import replay_machine
 
 __all__ = [
     "fingerprint_of",

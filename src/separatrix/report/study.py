@@ -25,8 +25,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from separatrix._write_aside import write_whole
-from separatrix.core.checks import one_of, positive
-from separatrix.core.sparse import checked_ratio
+from separatrix.core.checks import checked_ratio, one_of, positive
 from separatrix.core.verdict import Verdict
 from separatrix.data.table import AS_READ, Table
 from separatrix.errors import ContaminatedTestError, ModelFileError

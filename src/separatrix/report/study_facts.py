@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from separatrix import __version__
+from separatrix.core.checks import ratio_of
 from separatrix.core.explanation import weights_by_name
 from separatrix.core.linear_model import least_cost
-from separatrix.core.sparse import ratio_of
 from separatrix.core.verdict import Verdict
 from separatrix.data.encodings.column_codes import NumberCode
 from separatrix.data.scaling import deviations

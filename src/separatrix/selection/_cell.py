@@ -4,7 +4,7 @@
 
 Rows that only judge get the cost 0 and stay where they are, on a device too. Where each model is
 of two classes, the proof's pass computes the scores of all rows: counting errors costs nothing. In
-a study only errors count, and only the lasso is proved (`core/for_errors.py`).
+a study only errors count, and only the lasso is proved (`core/proving.py`).
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ import numpy as np
 
 from separatrix.core.all_classes import softmax_method_of
 from separatrix.core.checks import class_factors, costs_of
-from separatrix.core.for_errors import solved_for_errors
 from separatrix.core.keeping import two_as_one
 from separatrix.core.largest_cost import largest_cost_of_zero, largest_cost_of_zero_classes
+from separatrix.core.machine import method_of
 from separatrix.core.proving import (
     About,
     Effort,
@@ -29,14 +29,13 @@ from separatrix.core.proving import (
     Hyperplane,
     first_tolerance,
     solve_and_prove,
+    solved_for_errors,
 )
-from separatrix.core.sparse import as_sparse, method_of
-from separatrix.core.sparse_classes import as_sparse_softmax
+from separatrix.core.sparse import as_sparse, as_sparse_softmax
 from separatrix.errors import DataError
-from separatrix.problem.device_rows import on_device
 from separatrix.problem.losses import CODES
 from separatrix.problem.machine import MachineProblem
-from separatrix.problem.signed import Known, SignedProblem
+from separatrix.problem.signed import Known, SignedProblem, on_device
 from separatrix.problem.softmax import SoftmaxProblem
 from separatrix.selection.folds import Fold
 from separatrix.selection.scores import Measure

@@ -10,7 +10,7 @@ from separatrix.certificates.softmax_gap import SoftmaxGap
 from separatrix.core.all_classes import Multinomial
 from separatrix.core.proving import About, Effort, Fitted, proved_gap
 from separatrix.problem.machine import MachineProblem
-from separatrix.solvers.linear.balance import balanced
+from separatrix.solvers.linear.claims import balanced
 from separatrix.solvers.running.drive import Status
 
 __all__ = ["MeanHyperplane", "MeanMultinomial"]

@@ -16,13 +16,21 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from separatrix.core.all_classes import keep_multinomial, softmax_method_of
-from separatrix.core.checks import costs_of, one_of, positive, row_weights, several_classes
+from separatrix.core.checks import (
+    checked_groups,
+    checked_ratio,
+    costs_of,
+    one_of,
+    positive,
+    refuse_with_l1,
+    row_weights,
+    several_classes,
+)
 from separatrix.core.keeping import keep_support, watching
 from separatrix.core.machine import Machine
+from separatrix.core.models import forget_threshold
 from separatrix.core.proving import About, Effort, Fitted, Hyperplane, solve_and_prove
-from separatrix.core.sparse import checked_groups, checked_ratio, refuse_with_l1
-from separatrix.problem.device_rows import on_device
-from separatrix.problem.signed import as_matrix
+from separatrix.problem.signed import as_matrix, on_device
 from separatrix.selection._cell import Setting, SoftmaxSetting, signed_problems
 from separatrix.selection._mean_of_folds import MeanHyperplane, MeanMultinomial
 from separatrix.selection._ratio_store import of_a_ratio
@@ -192,7 +200,7 @@ class PathMachine(Machine):
         grid(self.Cs)  # which refuses what is no grid
         ratios = self._ratios()
         effort = self._effort()
-        self._forget_threshold()
+        forget_threshold(self)
         X, y, sample_weight = self._placed(request.X, request.y, request.sample_weight)
         self.classes_, codes = several_classes(self, y)
         X = as_matrix(X)

@@ -33,8 +33,8 @@ import numpy as np
 from separatrix.data.encodings.column_features import GAMMAS
 from separatrix.data.raw_rows import RawRows
 from separatrix.data.table import AS_READ
-from separatrix.problem.penalties import LASSO
 from separatrix.problem.signed import as_matrix
+from separatrix.problem.sparse_penalty import LASSO
 from separatrix.selection.choice import chosen_of, is_near, middle_of_best
 from separatrix.selection.compared import Candidate, Compared, InMemory, Kept, held_out
 from separatrix.selection.fold_rows import AT_ONCE, FoldRows, FoldSetting, mean_square

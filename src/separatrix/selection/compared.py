@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from separatrix.problem.penalties import penalty_words
+from separatrix.problem.sparse_penalty import penalty_words
 from separatrix.selection._cell import Arrays, Facts
 from separatrix.selection.choice import standard_error
 from separatrix.selection.folds import Fold

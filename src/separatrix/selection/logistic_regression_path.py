@@ -11,11 +11,10 @@ import numpy as np
 
 from separatrix.certificates.sparse_gap import SparseGap
 from separatrix.certificates.sparse_softmax_gap import SparseSoftmaxGap
-from separatrix.core.checks import costs_of
+from separatrix.core.checks import checked_groups, checked_ratio, costs_of
 from separatrix.core.largest_cost import largest_cost_of_zero, largest_cost_of_zero_classes
 from separatrix.core.proving import About, solve_and_prove
-from separatrix.core.sparse import SparseHyperplane, as_sparse, checked_groups, checked_ratio
-from separatrix.core.sparse_classes import SparseMultinomial, as_sparse_softmax
+from separatrix.core.sparse import SparseHyperplane, SparseMultinomial, as_sparse, as_sparse_softmax
 from separatrix.estimators.logistic_regression import LogisticRegression
 from separatrix.problem.losses import LOGISTIC
 from separatrix.problem.machine import MachineProblem

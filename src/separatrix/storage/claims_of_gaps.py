@@ -16,6 +16,7 @@ from separatrix.certificates.multiclass_gap import MulticlassGap
 from separatrix.certificates.softmax_gap import SoftmaxGap
 from separatrix.certificates.sparse_gap import SparseGap
 from separatrix.certificates.sparse_softmax_gap import SparseSoftmaxGap
+from separatrix.core.checks import checked_groups, ratio_of
 from separatrix.core.class_verdict import ClassVerdict
 from separatrix.core.keeping import (
     keep_direct,
@@ -28,7 +29,6 @@ from separatrix.core.keeping import (
 from separatrix.core.linear_model import VotingModel
 from separatrix.core.machine import machine_of_a_pair
 from separatrix.core.models import fresh
-from separatrix.core.sparse import checked_groups, ratio_of
 from separatrix.problem.equilibrate import divided_columns
 from separatrix.problem.kernels import kernel_of
 from separatrix.solvers.running.drive import Status

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from separatrix._grammar import with_article
 from separatrix.certificates.errors import FewestErrors
 from separatrix.certificates.partition import Partition
 from separatrix.certificates.separation import Separation
@@ -24,7 +23,7 @@ from separatrix.data.encodings.column_features import GAMMAS, ColumnFeatures
 from separatrix.data.raw_rows import RawRows
 from separatrix.data.scaling import deviations
 from separatrix.data.table import AS_READ
-from separatrix.errors import DataError
+from separatrix.errors import DataError, with_article
 from separatrix.storage import claims_of_closed_forms, claims_of_gaps, claims_of_halfspaces
 from separatrix.storage.certificate_proof import NOT_THESE
 from separatrix.storage.claimed_threshold import proved_threshold

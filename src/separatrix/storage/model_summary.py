@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from separatrix._grammar import with_article
 from separatrix.core.explanation import weights_by_name
 from separatrix.core.linear_form import linear_form
 from separatrix.core.models import shown
+from separatrix.errors import with_article
 from separatrix.storage.model_file import ModelFile, has_proof
 
 _SHOWN = 10

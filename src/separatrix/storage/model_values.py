@@ -19,10 +19,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from separatrix._grammar import with_article
 from separatrix._sparse import is_sparse
 from separatrix.data.encodings.base import Encoding
-from separatrix.errors import ModelFileError
+from separatrix.errors import ModelFileError, with_article
 from separatrix.storage import kept_estimators
 from separatrix.storage.model_checks import are_rows, require_kernel
 

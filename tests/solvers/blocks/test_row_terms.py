@@ -7,7 +7,7 @@ import pytest
 from tests.naive import partitioned as naive
 
 from separatrix.problem.losses import CODES
-from separatrix.solvers.linear.blocks import smoothed_terms as terms
+from separatrix.solvers.linear.blocks import passes as terms
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "logistic"])

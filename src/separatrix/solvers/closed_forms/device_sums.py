@@ -24,7 +24,7 @@ from separatrix.problem.centred import NO_SPREAD, WithinRows
 from separatrix.problem.device_rows import DeviceRows
 from separatrix.problem.signed import FloatArray
 from separatrix.solvers.closed_forms.least_squares import REFINEMENTS, Solution
-from separatrix.solvers.linear.well_factored import well_factored
+from separatrix.solvers.linear.gram import well_factored
 
 __all__ = ["least_squares_on", "within_rows_on"]
 

@@ -33,7 +33,7 @@ from scipy.sparse.linalg import LinearOperator, lsmr
 
 from separatrix.problem.centred import CentredRows, centred_rows
 from separatrix.problem.signed import FloatArray, Matrix
-from separatrix.solvers.linear.well_factored import well_factored
+from separatrix.solvers.linear.gram import well_factored
 
 __all__ = ["REFINEMENTS", "Solution", "solve_least_squares"]
 

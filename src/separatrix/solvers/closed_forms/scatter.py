@@ -22,7 +22,7 @@ from scipy.sparse.linalg import LinearOperator, cg
 from separatrix.errors import DataError
 from separatrix.problem.centred import WithinRows
 from separatrix.problem.signed import FloatArray
-from separatrix.solvers.linear.well_factored import well_factored
+from separatrix.solvers.linear.gram import well_factored
 
 __all__ = ["FORMED", "Division", "divide_by_covariance", "ledoit_wolf"]
 

@@ -8,30 +8,21 @@
 Rows on a device are solved there, by the first two of these.
 
 `choose` names the solver; the figures behind it are those of benchmarks/machines.py. Where either
-of two may be the faster, `plan` names the other as well, and what it costs.
+of two may be the faster, `plan` names the other as well, and what it costs; a `Watch` says when to
+go over. Work is counted, not timed: the same problem takes the same way.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
 
-from separatrix.problem.device_rows import on_device
 from separatrix.problem.losses import HINGE, LOGISTIC, SQUARED_HINGE
 from separatrix.problem.machine import MachineProblem
-from separatrix.solvers.linear.prices import (
-    ENTRY,
-    NARROW,
-    PRODUCT,
-    price_of_interior_point,
-    products,
-    rare_share,
-    reach,
-)
-
-__all__ = ["SOLVERS", "Plan", "choose", "plan"]
+from separatrix.problem.signed import entries_of, on_device
 
 SOLVERS = ("newton", "interior_point", "dual_coordinate", "gram")
 
@@ -53,7 +44,7 @@ def choose(problem: MachineProblem) -> str:
     n, d = problem.X.shape
     if on_device(problem.X):
         return "interior_point" if problem.loss == HINGE else "newton"
-    entries = problem.X.nnz if sp.issparse(problem.X) else n * d
+    entries = entries_of(problem.X)
     if _is_short(problem) and (problem.is_hard or entries > _THIN * n * d):
         # On thin sparse rows this costs at least ten times what passes cost. Where all rows can be
         # fitted, a Newton step for the squared hinge changes few rows.
@@ -136,3 +127,123 @@ def _is_short(problem: MachineProblem) -> bool:
     """Whether there are few rows and many more columns."""
     n, d = problem.X.shape
     return n <= _FEW_ROWS and 2 * n < d
+
+
+# ---- what the interior point costs, in passes of dual coordinate descent; no clock is read
+
+NARROW = 60  # columns, whose matrix costs next to nothing
+# Seconds for one multiplication of a d x d product, and for one entry of a coordinate pass.
+PRODUCT, ENTRY = 2.5e-10, 3e-9
+
+# Seconds of a pass of coordinate descent for each entry and row; of an update for each row and
+# column, and the rest; of an iteration of the interior point for each product and entry (dense,
+# sparse), for each product of the factor, each entry of the matrix and each row, and the rest.
+# Fitted to 240 generated problems; only their ratio matters.
+_OF_PASS = 1.5e-9, 8.5e-8
+_OF_UPDATE = 7.2e-8, 2e-8, 8.7e-5
+_OF_ITERATION = {False: (1e-10, 1.4e-8), True: (2e-10, 2e-8)}
+_OF_FACTOR, _OF_MATRIX, _OF_ROW, _OF_REST = 6e-11, 4e-8, 2.3e-7, 4e-4
+
+
+def price_of_interior_point(problem: MachineProblem) -> tuple[float, float]:
+    """Return about how many passes the interior point costs, and what share of one is fixed."""
+    if not 0.0 < float(problem.costs.sum()) < np.inf:
+        return np.inf, 0.0
+    n, d = problem.X.shape
+    is_sparse = sp.issparse(problem.X)
+    entries = float(entries_of(problem.X))
+    of_row, of_column, rest = _OF_UPDATE
+    update = of_row * n + of_column * d + rest
+    a_pass = _OF_PASS[0] * entries + _OF_PASS[1] * n + update
+    product, entry = _OF_ITERATION[is_sparse]
+    iteration = product * products(problem) + entry * entries
+    iteration += _OF_FACTOR * d**3 / 3.0 + _OF_MATRIX * d**2 + _OF_ROW * n + _OF_REST
+    # Iterations grow with rows and columns, and where one class is rare: a fit to 1,069 generated
+    # problems. No look at the data tells more; two thirds are within a factor of 1.7.
+    iterations = 1.44 * n**0.16 * d**0.1 * max(rare_share(problem), 1e-4) ** -0.18
+    return float(iterations * iteration / a_pass), float(update / a_pass)
+
+
+def rare_share(problem: MachineProblem) -> float:
+    """Return the share of the costs that the rarer class has."""
+    mass = float(problem.costs.sum())
+    positive = float(problem.costs[problem.signs > 0.0].sum()) / mass if mass > 0.0 else 0.0
+    return min(positive, 1.0 - positive)
+
+
+def reach(problem: MachineProblem) -> float:
+    """Return how far one row can move its own margin, C |x|^2, in the mean."""
+    entries = problem.X.data if sp.issparse(problem.X) else problem.X.ravel()
+    with np.errstate(over="ignore"):
+        return float(problem.costs.mean()) * float(entries @ entries) / problem.X.shape[0]
+
+
+def products(problem: MachineProblem) -> float:
+    """Return how many products a d x d matrix of the rows takes."""
+    n, d = problem.X.shape
+    if not sp.issparse(problem.X):
+        return 0.5 * n * d * d
+    lengths = np.diff(problem.X.indptr).astype(np.float64)
+    return 4.0 * float(lengths @ lengths)  # no vector instructions there
+
+
+# ---- whether passes are worth going on with, or the other solver would be there sooner
+
+_FIRST, _LEAST, _STEP = 2.0, 8.0, 1.25
+_TRIAL = 0.15  # of the price, that is spent before passes are given up
+_KEEP = 1.4  # prices that passes still needed may cost: they speed up once the active rows are few
+_PATIENCE = 300.0  # passes, where the price of the other solver is not known
+_NONE = 0.999  # a gap so large is none: nothing is bounded yet
+_ABOVE_TOL = 1.1  # a gap that is hoped for is no proof: it may stay at the tolerance for ever
+# The other solver starts from the point reached: for a tenth of the gap it needs so much less of
+# its price, down to the last share.
+_PER_TENTH, _LAST_SHARE = 0.17, 0.45
+
+
+class Watch:
+    """The gap after some work, look by look; work and price are in passes over all rows.
+
+    Coordinate descent needs ten passes on one problem and ten thousand on the next, and no look at
+    the data tells which. The gap does, as it falls: from the gap some passes ago the work still
+    needed is extrapolated, and where it is more than the other solver needs from here, that one
+    takes over. log(gap / (1 - gap)) is what falls evenly: near 1 the gap itself hardly moves before
+    it falls fast. Looks come at growing distances.
+
+    >>> watch = Watch(price=50.0, tol=1e-6)
+    >>> watch.is_worth_it(5.0, 0.5), watch.is_worth_it(10.0, 0.1), watch.is_worth_it(20.0, 0.09)
+    (True, True, False)
+    """
+
+    def __init__(self, price: float, tol: float) -> None:
+        self.price, self.tol = price, tol
+        self.looks = [(0.0, 1.0)]
+        self.passes = 0.0
+        self.next = _FIRST if math.isfinite(price) else _PATIENCE
+
+    def is_worth_it(self, passes: float, gap: float, work: float | None = None) -> bool:
+        """Note the gap, and say whether to go on until `next`, in passes."""
+        if math.isinf(self.price):
+            return False  # so many passes should have done
+        work, gap = passes if work is None else work, max(gap, _ABOVE_TOL * self.tol)
+        since = work - self.looks[-1][0]
+        share = min(1.0, (passes - self.passes) / since) if since > 0.0 else 1.0
+        self.looks.append((work, gap))
+        self.passes, self.next = passes, passes + (_STEP - 1.0) * work * share
+        if work < max(_LEAST, _TRIAL * self.price):
+            return True
+        before, larger = next(look for look in reversed(self.looks) if look[0] <= work / 1.9)
+        if not gap < larger:
+            return False
+        rate = (_height(larger) - _height(gap)) / (work - before)
+        left = _height(gap) - _height(self.tol)
+        return left <= rate * _KEEP * self.price * _share_left(gap)
+
+
+def _height(gap: float) -> float:
+    """Return log(gap / (1 - gap)), which falls evenly."""
+    return math.log(gap / (1.0 - min(gap, _NONE)))
+
+
+def _share_left(gap: float) -> float:
+    """Return the share of its price that the other solver needs from here."""
+    return min(1.0, max(_LAST_SHARE, 1.0 + _PER_TENTH * math.log10(gap)))

@@ -17,8 +17,6 @@ from separatrix.problem.products import sparse_score
 from separatrix.problem.rows import DenseRows, SparseRows, add, dot, expect, fetch, square
 from separatrix.solvers.running.row_order import AHEAD, NEXT, shuffle
 
-__all__ = ["Dual", "Fold", "folded"]
-
 # Places in the counts of a run.
 ACTIVE, KEPT, UNCHECKED, CHECKS = range(4)
 # Places in its numbers: y.a, the multiplier b_0, the thresholds beyond which a row at a bound is

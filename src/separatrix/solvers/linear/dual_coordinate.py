@@ -25,12 +25,12 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
 from separatrix.problem.losses import HINGE, SQUARED_HINGE
 from separatrix.problem.machine import MachineProblem
 from separatrix.problem.rows import rows_of
-from separatrix.solvers.linear.contract import MachineState
+from separatrix.problem.signed import entries_of
+from separatrix.solvers.linear.claims import MachineState
 from separatrix.solvers.linear.coordinate_pass import (
     ACTIVE,
     BALANCE,
@@ -56,7 +56,9 @@ from separatrix.solvers.linear.coordinate_pass import (
 from separatrix.solvers.linear.dual_claims import (
     SHORT_RUN,
     charge,
+    dual_value,
     first_weight,
+    inner,
     measure_primal,
     move_multiplier,
     rebalance,
@@ -67,7 +69,6 @@ from separatrix.solvers.linear.dual_claims import (
     take_dual,
     take_primal,
 )
-from separatrix.solvers.linear.primal_point import dual_value, inner
 from separatrix.solvers.linear.subspace import HISTORY, accelerate
 from separatrix.solvers.running import row_order
 from separatrix.solvers.running.drive import Status, advanced, relative_gap
@@ -133,6 +134,27 @@ def start(
         raise ValueError("dual_coordinate knows the hinge and the squared hinge.")
     n, d = problem.X.shape
     setup = _laid_out(problem)
+    memory = _at_zero(problem, setup, seed)
+    state = MachineState(problem, tol, np.zeros(d + 1), np.zeros(n))
+    state.memory = Run(setup, memory, max_passes)
+    w, alpha = (None, None) if first is None else first
+    if alpha is not None:
+        memory.alpha[:] = _transferred(alpha, problem)
+        if problem.has_free_bias:
+            rebalance(memory.alpha, setup.dual.signs, setup.dual.upper)
+        scatter(setup.dual, memory.alpha, memory.w)
+        memory.numbers[BALANCE] = inner(setup.dual.signs, memory.alpha, 1.0)
+    take_primal(state, np.zeros(d), np.zeros(n))
+    if w is not None:
+        take_primal(state, w[1:], scores_of(setup.given, w[1:], n))
+        memory.numbers[MULTIPLIER] = share_of_multiplier(problem, memory.numbers) * w[0]
+    if memory.alpha.any():
+        _check(state)
+    return state
+
+
+def _at_zero(problem: MachineProblem, setup: Setup, seed: int) -> Memory:
+    n, d = problem.X.shape
     width = d if setup.fold is None else len(setup.fold.kept)
     memory = Memory(
         alpha=np.zeros(n),
@@ -152,22 +174,7 @@ def start(
     memory.numbers[[HIGH, LOW]] = np.inf, -np.inf
     memory.numbers[WEIGHT] = first_weight(problem, setup.soft_weight)
     memory.numbers[LAST_BALANCE] = np.inf
-    state = MachineState(problem, tol, np.zeros(d + 1), np.zeros(n))
-    state.memory = Run(setup, memory, max_passes)
-    w, alpha = (None, None) if first is None else first
-    if alpha is not None:
-        memory.alpha[:] = _transferred(alpha, problem)
-        if problem.has_free_bias:
-            rebalance(memory.alpha, setup.dual.signs, setup.dual.upper)
-        scatter(setup.dual, memory.alpha, memory.w)
-        memory.numbers[BALANCE] = inner(setup.dual.signs, memory.alpha, 1.0)
-    take_primal(state, np.zeros(d), np.zeros(n))
-    if w is not None:
-        take_primal(state, w[1:], scores_of(setup.given, w[1:], n))
-        memory.numbers[MULTIPLIER] = share_of_multiplier(problem, memory.numbers) * w[0]
-    if memory.alpha.any():
-        _check(state)
-    return state
+    return memory
 
 
 def _laid_out(problem: MachineProblem) -> Setup:
@@ -183,7 +190,7 @@ def _laid_out(problem: MachineProblem) -> Setup:
         diagonal = 0.5 / np.where(used, problem.costs, 1.0)
     if fold is not None:
         diagonal = diagonal + fold.squares if len(diagonal) else fold.squares
-    stored = problem.X.nnz if sp.issparse(problem.X) else problem.X.size
+    stored = entries_of(problem.X)
     quota = int(_WORK * sum(problem.X.shape) / max(1.0, stored / problem.X.shape[0]))
     if len(diagonal):
         squares += diagonal

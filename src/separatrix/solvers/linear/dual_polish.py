@@ -31,9 +31,7 @@ from separatrix._compiled import compiled
 from separatrix.problem.losses import SQUARED_HINGE
 from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import FloatArray
-from separatrix.solvers.linear.balance import balanced
-
-__all__ = ["fitted_alphas", "near_face", "on_the_faces", "on_this_face"]
+from separatrix.solvers.linear.claims import balanced
 
 _BANDS = (1e-9, 1e-7, 1e-5, 1e-3)
 _MOST_FREE, _CROWD, _COPIES = 1_000, 2, 8

@@ -20,15 +20,12 @@ from functools import partial
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.linalg import eigh, solve_triangular
+from scipy.linalg import eigh, lapack, solve_triangular
 from scipy.linalg.lapack import dgeqrf, dormqr
 
 from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import FloatArray, Known, Matrix, SignedProblem
-from separatrix.solvers.linear.well_factored import well_factored
 from separatrix.solvers.running.threads import one_thread
-
-__all__ = ["SMALL", "reduced"]
 
 # Sparse rows of no more entries than this, zeros included, are treated as dense.
 SMALL = 2**23
@@ -164,3 +161,16 @@ def _by_gram_matrix(X: Matrix, centre: bool, _: float) -> tuple[FloatArray, Span
         # The shares of a row of Q sum to 0, so X^T and its centred form give the same.
         vectors = vectors - vectors.mean(axis=0)
     return np.ascontiguousarray(vectors * roots), Span(None, wide, vectors / roots, mean)
+
+
+# Below this the Gram matrix, which squares the condition number, leaves too few digits to refine.
+WELL_CONDITIONED = 1e-8
+
+
+def well_factored(gram: FloatArray, least: float = WELL_CONDITIONED) -> FloatArray | None:
+    """Return Cholesky's factor; None where the reciprocal condition is not above `least`."""
+    size = float(np.abs(gram).sum(axis=0).max())
+    factor, failed = lapack.dpotrf(gram, lower=1, clean=1)
+    if failed or not lapack.dpocon(factor, size, uplo="L")[0] > least:
+        return None
+    return np.asarray(factor)

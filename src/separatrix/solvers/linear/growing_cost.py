@@ -15,12 +15,8 @@ import numpy as np
 
 from separatrix.problem.machine import MachineProblem
 from separatrix.solvers.linear import dual_coordinate
-from separatrix.solvers.linear.balance import balanced
-from separatrix.solvers.linear.claims import hard_claim
-from separatrix.solvers.linear.contract import MachineState
+from separatrix.solvers.linear.claims import MachineState, balanced, hard_claim
 from separatrix.solvers.running.drive import Status
-
-__all__ = ["advance", "start"]
 
 _GROWTH = 10.0
 _LARGEST = 1e12

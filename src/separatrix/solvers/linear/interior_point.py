@@ -27,15 +27,13 @@ from typing import Any
 import numpy as np
 
 from separatrix.errors import DeviceError
-from separatrix.problem.device_rows import on_device
 from separatrix.problem.machine import MachineProblem
-from separatrix.problem.signed import FloatArray
-from separatrix.solvers.linear.claims import best_bias, evened, hard_claim, with_bias
-from separatrix.solvers.linear.complementarity import Pairs
-from separatrix.solvers.linear.contract import MachineState
+from separatrix.problem.signed import FloatArray, on_device
+from separatrix.solvers.linear.claims import MachineState, best_bias, evened, hard_claim, with_bias
 from separatrix.solvers.linear.dual_polish import fitted_alphas, near_face
 from separatrix.solvers.linear.predictor_corrector import (
     LESS,
+    Pairs,
     Run,
     centred_run,
     hard_run,
@@ -45,8 +43,6 @@ from separatrix.solvers.linear.scaled_rows import plain_rows, scaled_rows
 from separatrix.solvers.linear.small_steps import Progress, SmallSteps, Until, suits
 from separatrix.solvers.running.drive import Status
 from separatrix.solvers.running.threads import one_thread
-
-__all__ = ["advance", "iterate", "start"]
 
 # A matrix of so many columns fills 2 GiB, and takes a GPU seconds to factor.
 WIDEST = 16_384

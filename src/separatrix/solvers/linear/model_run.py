@@ -7,16 +7,16 @@ solved there (`device`, imported when there are such rows).
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from separatrix.problem.device_rows import on_device
 from separatrix.problem.losses import HINGE
 from separatrix.problem.machine import MachineProblem
+from separatrix.problem.signed import entries_of, on_device
 from separatrix.solvers.linear import (
     dual_coordinate,
     gram,
@@ -25,15 +25,17 @@ from separatrix.solvers.linear import (
     newton,
     newton_cg,
 )
-from separatrix.solvers.linear.balance import balanced
-from separatrix.solvers.linear.claims import hard_claim, hinge_bias_interval
-from separatrix.solvers.linear.contract import MachineState
+from separatrix.solvers.linear.choose import ENTRY, NARROW, PRODUCT, products
+from separatrix.solvers.linear.claims import (
+    MachineState,
+    balanced,
+    evened,
+    hard_claim,
+    hinge_bias_interval,
+)
 from separatrix.solvers.linear.dual_polish import on_the_faces, on_this_face
-from separatrix.solvers.linear.prices import ENTRY, NARROW, PRODUCT, products
 from separatrix.solvers.running.drive import NO_LIMIT, OVERRUN, Status, go_on
 from separatrix.solvers.running.threads import one_thread
-
-__all__ = ["MachineRun"]
 
 _OF_DENSE = 6e-11  # seconds for one multiplication where large matrices are factored
 _FEW_FREE = 2_000  # support vectors whose margins are worth a look
@@ -180,8 +182,11 @@ def _method(problem: MachineProblem, solver: str) -> Any:
         return dual_coordinate
     d = problem.X.shape[1]
     by_matrix = products(problem) + d**3 / 3.0
-    entries = problem.X.nnz if sp.issparse(problem.X) else problem.X.size
-    return newton if d <= NARROW or by_matrix * PRODUCT < 20 * entries * ENTRY else newton_cg
+    return (
+        newton
+        if d <= NARROW or by_matrix * PRODUCT < 20 * entries_of(problem.X) * ENTRY
+        else newton_cg
+    )
 
 
 def _finished(problem: MachineProblem, claims: Claims) -> Claims:
@@ -260,3 +265,95 @@ def _with_best_bias(
         if problem.primal(mean, signs * (scores + mean[0])) <= least * (1.0 + 0.1 * tol):
             return mean, (low, high)
     return best, (low, high)
+
+
+# ---- a replay: the duality gap closing, iteration by iteration, as `fit` makes them
+
+
+@dataclass(frozen=True, eq=False)
+class MachineFrame:
+    """One iteration: the weights ``[b, w_1 ...]``, the multipliers, and the two objectives.
+
+    `errors` counts the rows on the wrong side, `margin` is the least ``y (w.x + b)``, and `gap` the
+    relative difference of the objectives, in floating point.
+    """
+
+    update: int
+    weights: np.ndarray
+    alpha: np.ndarray
+    errors: int
+    margin: float
+    primal: float
+    dual: float
+    gap: float
+    status: Status | None
+    machine: int = 0
+
+
+def replay_machine(
+    problem: MachineProblem,
+    solver: str,
+    *,
+    tol: float,
+    aim: float,
+    seed: int = 0,
+    max_passes: float = np.inf,
+    budget: int = NO_LIMIT,
+) -> Iterator[MachineFrame]:
+    """Yield the start, every iteration to a gap of `aim`, and what is handed over for proof.
+
+    An interior point is shown where it stands, the others at the best point so far.
+    """
+    run = MachineRun(problem, solver, tol=tol, seed=seed, max_passes=max_passes)
+    run.state.tol = aim
+    status = _advanced(run, 0)
+    yield _frame(run, *_standing(run), status)
+    while status is None and run.state.updates < budget:
+        before = run.state.updates
+        status = _advanced(run, 1) or _advanced(run, 0)
+        if not np.isfinite(run.state.w).all():
+            status = Status.OVERFLOW
+        if status is None and run.state.updates >= budget:
+            status = Status.BUDGET
+        if run.state.updates > before:
+            yield _frame(run, *_standing(run), status)
+    claims = run.claims()
+    yield _frame(run, claims.w, claims.alpha, status or Status.BUDGET)
+
+
+def _advanced(run: MachineRun, budget: int) -> Status | None:
+    with one_thread():  # as `fit` does, so that the bits are the same
+        status: Status | None = run.method.advance(run.state, budget)
+    return status
+
+
+def _standing(run: MachineRun) -> tuple[np.ndarray, np.ndarray]:
+    """Return the iterate of an interior point, which moves at once; of the others their best."""
+    if run.method is not interior_point or on_device(run.problem.X):
+        return run.as_given(run.state.w), run.state.alpha
+    w, alpha = interior_point.iterate(run.state)
+    problem = run.state.problem
+    if problem.has_free_bias:
+        alpha = evened(alpha, problem.signs, problem.costs)
+    return run.as_given(w), alpha
+
+
+def _frame(
+    run: MachineRun, w: np.ndarray, alpha: np.ndarray, status: Status | None
+) -> MachineFrame:
+    problem = run.problem
+    with np.errstate(over="ignore", invalid="ignore"):
+        margins = problem.rows.margins(w)
+        primal, dual = problem.primal(w, margins), problem.dual(alpha)
+    used = margins[problem.costs > 0.0]
+    return MachineFrame(
+        update=run.state.updates,
+        weights=w.copy(),
+        alpha=alpha.copy(),
+        errors=int((used <= 0.0).sum()),
+        margin=float(used.min(initial=np.inf)),
+        primal=float(primal),
+        dual=float(dual),
+        gap=float((primal - dual) / primal) if 0.0 < primal < np.inf else float(primal > 0.0),
+        status=status,
+    )

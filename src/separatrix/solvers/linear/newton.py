@@ -28,11 +28,9 @@ from separatrix.problem.machine import MachineProblem
 from separatrix.problem.products import scores
 from separatrix.problem.rows import DenseRows
 from separatrix.solvers.linear import smooth
-from separatrix.solvers.linear.contract import MachineState
+from separatrix.solvers.linear.claims import MachineState
 from separatrix.solvers.running.drive import Status
 from separatrix.solvers.running.threads import one_thread
-
-__all__ = ["advance", "start"]
 
 _BLOCK_BYTES = 1 << 20
 # Sparse rows fuller than this, or so few, are laid out densely, block by block.
@@ -56,16 +54,9 @@ class Coordinates(NamedTuple):
     has_constant: bool
 
 
-def start(
-    problem: MachineProblem,
-    *,
-    tol: float,
-    first: Any = None,
-    seed: int = 0,
-    max_passes: float = np.inf,
-) -> MachineState:
-    """Lay out a run. Nothing is random here: `seed` is ignored."""
-    state = smooth.begin(problem, tol, first, max_passes)
+def start(problem: MachineProblem, *, seed: int = 0, **settings: Any) -> MachineState:
+    """Lay out a run, as `smooth.begin`. Nothing is random here: `seed` is ignored."""
+    state = smooth.begin(problem, **settings)
     if not state.memory.solved:
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             state.memory.own = coordinates(state)

@@ -18,8 +18,6 @@ from separatrix.problem.losses import HINGE
 from separatrix.problem.machine import MachineProblem
 from separatrix.solvers.linear.row_terms import best_step, derivatives, gain_of
 
-__all__ = ["Optimum", "solved", "step_in_place"]
-
 _MOST_PRODUCTS = 600_000  # of one matrix: from here on a library of linear algebra is faster
 _MOST_UPDATES = 50
 _SINGULAR = 1e-13

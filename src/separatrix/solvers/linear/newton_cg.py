@@ -24,10 +24,8 @@ import numpy as np
 from separatrix.problem.machine import MachineProblem
 from separatrix.problem.products import SPREAD, TILT, curved, moments, tilted
 from separatrix.solvers.linear import smooth
-from separatrix.solvers.linear.contract import MachineState
+from separatrix.solvers.linear.claims import MachineState
 from separatrix.solvers.running.drive import Status
-
-__all__ = ["advance", "conjugate_gradients", "start"]
 
 # The system is solved until its residual is this share of the gradient; far from the optimum, with
 # a gap beyond _FAR, a rougher step serves as well.
@@ -50,16 +48,9 @@ class System(NamedTuple):
     total: float  # the sum of curvatures when `scale` was computed; kept while it holds roughly
 
 
-def start(
-    problem: MachineProblem,
-    *,
-    tol: float,
-    first: Any = None,
-    seed: int = 0,
-    max_passes: float = np.inf,
-) -> MachineState:
-    """Lay out a run. Nothing is random here: `seed` is ignored."""
-    return smooth.begin(problem, tol, first, max_passes, multiply)
+def start(problem: MachineProblem, *, seed: int = 0, **settings: Any) -> MachineState:
+    """Lay out a run, as `smooth.begin`. Nothing is random here: `seed` is ignored."""
+    return smooth.begin(problem, multiply=multiply, **settings)
 
 
 def advance(state: MachineState, budget: int) -> Status | None:

@@ -18,11 +18,6 @@ import math
 from separatrix._compiled import compiled
 from separatrix.problem.losses import LOGISTIC
 
-__all__ = [
-    "best_step", "derivatives", "gain_of", "pull_of_all", "scale_shares", "shares_ahead",
-    "write_alpha",
-]  # fmt: skip
-
 _ROUNDS = 200
 
 

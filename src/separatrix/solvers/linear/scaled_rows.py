@@ -30,8 +30,6 @@ from separatrix._compiled import compiled
 from separatrix.problem.rows import rows_of
 from separatrix.problem.signed import FloatArray, Matrix, SignedProblem
 
-__all__ = ["ADDED", "LOST", "ScaledRows", "plain_rows", "powers_of_two", "scaled_rows"]
-
 _BLOCK = 1024
 # Sparse columns are centred where their mean is so many times their spread.
 _FAR_FROM_ZERO = 100.0

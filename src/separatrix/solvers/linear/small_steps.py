@@ -17,15 +17,6 @@ import numpy as np
 
 from separatrix._compiled import compiled, inlined
 from separatrix.solvers.linear import predictor_corrector
-from separatrix.solvers.linear.complementarity import (
-    Aim,
-    fall_of,
-    predicted,
-    recentred,
-    shares_for,
-    stepped,
-    weighed,
-)
 from separatrix.solvers.linear.predictor_corrector import (
     CORRECTIONS,
     DRIFTS,
@@ -35,11 +26,16 @@ from separatrix.solvers.linear.predictor_corrector import (
     REFRESH,
     STRETCH,
     WORTH_IT,
+    Aim,
     Run,
+    fall_of,
+    predicted,
+    recentred,
+    shares_for,
+    stepped,
+    weighed,
 )
 from separatrix.solvers.linear.scaled_rows import ADDED, LOST
-
-__all__ = ["Progress", "SmallSteps", "Until", "suits"]
 
 # From here on the products of the library of linear algebra are faster.
 _MOST_COLUMNS, _MOST_ENTRIES = 64, 1 << 17

@@ -21,8 +21,7 @@ from separatrix.problem.machine import MachineProblem
 from separatrix.problem.products import MINUS, PLUS, Rows, combined, scores
 from separatrix.problem.rows import rows_of
 from separatrix.solvers.linear import interior_point
-from separatrix.solvers.linear.balance import balanced
-from separatrix.solvers.linear.contract import MachineState, is_solved_at_once
+from separatrix.solvers.linear.claims import MachineState, balanced, is_solved_at_once
 from separatrix.solvers.linear.dual_polish import fitted_alphas
 from separatrix.solvers.linear.row_terms import (
     best_step,
@@ -34,8 +33,6 @@ from separatrix.solvers.linear.row_terms import (
     write_alpha,
 )
 from separatrix.solvers.running.drive import Status, advanced
-
-__all__ = ["Point", "begin", "claim", "go", "move", "outcome", "scales"]
 
 # So many updates without a better primal or dual: what is left is rounding.
 _PATIENCE = 4
@@ -68,7 +65,12 @@ class Point:
 
 
 def begin(
-    problem: MachineProblem, tol: float, first: Any, max_passes: float, multiply: Any = None
+    problem: MachineProblem,
+    *,
+    tol: float,
+    first: Any = None,
+    max_passes: float = np.inf,
+    multiply: Any = None,
 ) -> MachineState:
     """Lay out a run at `first`, or at w = 0."""
     if problem.loss not in (SQUARED_HINGE, LOGISTIC):

@@ -23,9 +23,7 @@ from separatrix.solvers.linear.coordinate_pass import (
     WEIGHT,
     scatter,
 )
-from separatrix.solvers.linear.primal_point import inner
-
-__all__ = ["HISTORY", "accelerate", "coefficients", "combine", "meeting_order"]
+from separatrix.solvers.linear.dual_claims import inner
 
 HISTORY = 3
 

@@ -21,7 +21,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from separatrix._device import product_precision, torch_module
-from separatrix.problem.device_rows import on_device
+from separatrix.problem.signed import on_device
 from separatrix.problem.softmax import SoftmaxProblem
 
 __all__ = ["SoftmaxRows"]

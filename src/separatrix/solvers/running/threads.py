@@ -10,8 +10,6 @@ from concurrent.futures import Executor, Future
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
-__all__ = ["AtOnce", "begun", "cores", "one_thread"]
-
 _LITTLE = 1 << 17  # entries: a thread takes longer to start than they take
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from separatrix._compiled import compiled
-from separatrix.problem.sparse_softmax import SparseSoftmaxProblem
+from separatrix.problem.sparse_penalty import SparseSoftmaxProblem
 from separatrix.solvers.sparse.class_point import bias_curvature
 from separatrix.solvers.sparse.columns import WorkingSet
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from separatrix._compiled import compiled
-from separatrix.problem.sparse_softmax import SparseSoftmaxProblem
+from separatrix.problem.sparse_penalty import SparseSoftmaxProblem
 from separatrix.solvers.running.drive import relative_gap
 from separatrix.solvers.sparse.columns import Columns
 

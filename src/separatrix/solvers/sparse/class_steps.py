@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from separatrix.problem.sparse_softmax import SparseSoftmaxProblem
+from separatrix.problem.sparse_penalty import SparseSoftmaxProblem
 from separatrix.solvers.sparse import group_quadratic
 from separatrix.solvers.sparse.class_by_columns import minimised
 from separatrix.solvers.sparse.class_point import (

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from separatrix.problem.sparse_softmax import SparseSoftmaxProblem
+from separatrix.problem.sparse_penalty import SparseSoftmaxProblem
 from separatrix.solvers.running.drive import Status
 from separatrix.solvers.running.threads import one_thread
 from separatrix.solvers.sparse.class_point import (

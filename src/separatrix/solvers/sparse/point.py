@@ -8,7 +8,7 @@ import numpy as np
 
 from separatrix.problem.losses import LOGISTIC, SQUARED_HINGE
 from separatrix.problem.sparse_penalty import SparseProblem
-from separatrix.solvers.linear.contract import MachineState
+from separatrix.solvers.linear.claims import MachineState
 from separatrix.solvers.linear.row_terms import best_step, derivatives, gain_of, scale_shares
 from separatrix.solvers.sparse.columns import Columns
 from separatrix.solvers.sparse.course import LEAST_FLOOR

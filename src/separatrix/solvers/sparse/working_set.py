@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.problem.sparse_penalty import SparseProblem
-from separatrix.solvers.linear.contract import is_solved_at_once
+from separatrix.solvers.linear.claims import is_solved_at_once
 from separatrix.solvers.running.drive import Status
 from separatrix.solvers.running.threads import one_thread
 from separatrix.solvers.sparse.columns import Columns

@@ -20,7 +20,6 @@ import numpy as np
 
 from separatrix._compiled import compiled
 from separatrix.problem import losses
-from separatrix.problem.multiclass import row_and_rival
 from separatrix.problem.rows import (
     KeslerRows,
     approach,
@@ -31,6 +30,7 @@ from separatrix.problem.rows import (
     row_count,
     rows_of,
 )
+from separatrix.problem.signed import row_and_rival
 from separatrix.solvers.running import drive, row_order
 from separatrix.solvers.running.drive import (
     CLEAN,

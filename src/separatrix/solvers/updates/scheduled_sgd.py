@@ -31,8 +31,8 @@ import numpy as np
 
 from separatrix._compiled import compiled
 from separatrix.problem import losses
-from separatrix.problem.multiclass import KeslerProblem
 from separatrix.problem.rows import add, dot, rows_of
+from separatrix.problem.signed import KeslerProblem
 from separatrix.solvers.running import drive
 from separatrix.solvers.running.drive import OWN, ROW, VISITS, Status, last_visit
 from separatrix.solvers.updates.row_passes import begin_pass, make_visits

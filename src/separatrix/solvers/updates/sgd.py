@@ -23,8 +23,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from separatrix.problem import losses
-from separatrix.problem.multiclass import KeslerProblem
 from separatrix.problem.rows import SparseRows, rows_of
+from separatrix.problem.signed import KeslerProblem
 from separatrix.solvers.running import drive
 from separatrix.solvers.running.drive import NO_LIMIT, OWN, ROW, VISITS, Status
 from separatrix.solvers.updates.row_passes import begin_pass, make_visits

@@ -34,9 +34,8 @@ import numpy as np
 from separatrix._write_aside import write_whole
 from separatrix.problem.blocks import Block, Engine, Posed, Sums
 from separatrix.problem.losses import HINGE, LOGISTIC, SQUARED_HINGE
-from separatrix.solvers.linear.balance import balanced
 from separatrix.solvers.linear.blocks import passes
-from separatrix.solvers.linear.blocks.smoothed_terms import (
+from separatrix.solvers.linear.blocks.passes import (
     ALPHA,
     GAIN,
     GAIN_BEND,
@@ -45,9 +44,8 @@ from separatrix.solvers.linear.blocks.smoothed_terms import (
     SMOOTHED,
 )
 from separatrix.solvers.linear.blocks.systems import Measured, RoundsSystem, system_for
+from separatrix.solvers.linear.claims import balanced
 from separatrix.solvers.running.drive import Status
-
-__all__ = ["Checkpoint", "Point", "RowFacts", "Run", "claimed_alpha", "row_facts"]
 
 _FIRST_WIDTH, _LEAST_WIDTH = 2.0, 1e-12
 _SHRINK_MOST, _SHRINK_LEAST, _NO_SHRINKING = 0.1, 0.5, 0.97

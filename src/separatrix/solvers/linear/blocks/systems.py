@@ -16,7 +16,8 @@ import numpy as np
 from separatrix.problem.blocks import Engine, Posed
 from separatrix.problem.products import MINUS, PLUS, SPREAD, TILT
 from separatrix.solvers.linear.blocks import passes
-from separatrix.solvers.linear.blocks.smoothed_terms import ALPHA, BEND
+from separatrix.solvers.linear.blocks.passes import ALPHA, BEND
+from separatrix.solvers.linear.choose import ENTRY, NARROW, PRODUCT
 from separatrix.solvers.linear.newton import (
     Coordinates,
     Penalties,
@@ -25,11 +26,8 @@ from separatrix.solvers.linear.newton import (
 )
 from separatrix.solvers.linear.newton_cg import conjugate_gradients
 
-__all__ = ["Measured", "RoundsSystem", "system_for"]
-
 _SHARE, _OF_DIAGONAL = 0.15, 0.2
-_NARROW, _MODEST = 60, 2_000
-_PRODUCT, _ENTRY = 2.5e-10, 3e-9
+_MODEST = 2_000  # columns
 
 
 class Measured(NamedTuple):
@@ -143,8 +141,8 @@ def system_for(engine: Engine, posed: Posed) -> ExactSystem | RoundsSystem:
     n, d = engine.n_rows, engine.n_features
     in_a_row = engine.n_entries / max(n, 1)
     products = 0.5 * n * d * d if in_a_row >= 0.9 * d else 4.0 * n * in_a_row**2
-    by_matrix = _PRODUCT * (products + d**3 / 3.0)
-    narrow = d <= _NARROW or (d <= _MODEST and by_matrix < 20.0 * engine.n_entries * _ENTRY)
+    by_matrix = PRODUCT * (products + d**3 / 3.0)
+    narrow = d <= NARROW or (d <= _MODEST and by_matrix < 20.0 * engine.n_entries * ENTRY)
     return ExactSystem(engine, posed) if narrow else RoundsSystem(engine, posed)
 
 

@@ -29,7 +29,7 @@ import numpy as np
 from separatrix._device import free_bytes, torch_module
 from separatrix.problem.losses import HINGE, LOGISTIC
 from separatrix.problem.machine import MachineProblem
-from separatrix.solvers.linear.contract import MachineState, is_solved_at_once
+from separatrix.solvers.linear.claims import MachineState, is_solved_at_once
 from separatrix.solvers.linear.device.point import (
     PATIENCE,
     Point,
@@ -48,8 +48,6 @@ from separatrix.solvers.running.drive import Status, advanced
 
 if TYPE_CHECKING:
     from separatrix.solvers.linear.device.point import Point
-
-__all__ = ["advance", "direction_by_rounds", "side_by_side", "start", "update"]
 
 # Beyond so many columns the matrix costs more than rounds of products with the rows.
 WIDEST_MATRIX = 4096

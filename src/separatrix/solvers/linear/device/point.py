@@ -17,10 +17,6 @@ from separatrix.problem.losses import LOGISTIC
 from separatrix.problem.machine import MachineProblem
 from separatrix.solvers.linear.device.scaled import Scaled, scaled_on
 
-__all__ = [
-    "PATIENCE", "Point", "best_step", "centre_bias", "claim", "evaluate", "placed", "refresh",
-]  # fmt: skip
-
 # So many updates without a better primal or dual: what is left is rounding.
 PATIENCE = 4
 _DIGIT, _BALANCED = 1e-15, 1e-14

@@ -19,8 +19,6 @@ from separatrix._device import product_precision, torch_module
 from separatrix.problem.device_rows import DeviceRows
 from separatrix.solvers.linear.scaled_rows import powers_of_two
 
-__all__ = ["DOUBLE", "Factor", "ROUGH", "SINGLE", "Scaled", "factored", "scaled_on", "solved"]
-
 ROUGH, SINGLE, DOUBLE = "rough", "single", "double"
 
 # Rows without weight are left out of a product where at least this share of them have none.

@@ -213,14 +213,14 @@ def held_out(
 ) -> np.ndarray:
     """Return the score of every row at every C, from the fold that held it out; inf: left out."""
     from separatrix.selection.candidates import Search
-    from separatrix.selection.compared import Candidate, Kept
+    from separatrix.selection.compared import Candidate, cells_of
     from separatrix.selection.compared import held_out as of_folds
 
     rows, candidate = np.arange(len(y)), Candidate(features, loss, ratio)
     search = Search(raw, rows, np.r_[y, raw.table.y[len(y) :]], np.unique(y), folds=FOLDS,
                     seed=seed, Cs=tuple(Cs))  # fmt: skip
     done = search.compare(candidate, rows)
-    kept, folds = Kept(search.store, candidate, len(rows)), search._folds(rows)
+    kept, folds = cells_of(search.store, candidate, len(rows)), search._folds(rows)
     known = set(done.found.table["C"].tolist())
     models = 1 if y.max() == 1 else 3
     nothing = np.full((len(y), models), np.inf)
@@ -322,7 +322,7 @@ def standard_error(values: np.ndarray) -> float:
 
 def place_of(losses: np.ndarray, how: str) -> int:
     """Return the C that a rule takes on one path."""
-    from separatrix.selection.choice import middle_of_best
+    from separatrix.selection.compared import middle_of_best
 
     with np.errstate(invalid="ignore"):
         means = losses.mean(axis=1)

@@ -92,7 +92,7 @@ _HOME = {
     "lift": "separatrix.estimators.lift",
     "load": "separatrix.storage.model_file",
     "losses": "separatrix.core.losses",
-    "novikoff": "separatrix.estimators.novikoff",
+    "novikoff": "separatrix.estimators.perceptron",
     "open_partitions": "separatrix.data.partitions",
     "plot": "separatrix.plots.plot",
     "read": "separatrix.data.table",

@@ -11,9 +11,8 @@ from separatrix.data.encodings.words import TextEncoding, fit_text
 from separatrix.data.raw_rows import RawRows
 from separatrix.data.table import Table
 from separatrix.selection.candidates import LOSSES, Search
-from separatrix.selection.choice import chosen_of, is_near, middle_of_best
 from separatrix.selection.chosen_machine import fitted_on
-from separatrix.selection.compared import Candidate
+from separatrix.selection.compared import Candidate, chosen_of, is_near, middle_of_best
 from separatrix.selection.folds import Folding, folds_of
 from separatrix.selection.scores import Measure
 from tests.amounts import cases

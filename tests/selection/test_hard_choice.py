@@ -11,9 +11,8 @@ from separatrix.data.encodings.column_features import GAMMAS
 from separatrix.data.raw_rows import RawRows
 from separatrix.data.table import Table
 from separatrix.selection.candidates import LOSSES, Search
-from separatrix.selection.compared import Candidate
+from separatrix.selection.compared import Candidate, is_hard
 from separatrix.selection.folds import Folding, folds_of
-from separatrix.selection.hard_choice import is_hard
 from separatrix.selection.scores import Measure
 
 

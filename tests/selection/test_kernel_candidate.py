@@ -11,8 +11,8 @@ from separatrix.data.table import Table
 from separatrix.selection import kernel_candidate
 from separatrix.selection.candidates import Search
 from separatrix.selection.compared import Candidate
-from separatrix.selection.curve_gains import curve_gains
 from separatrix.selection.fold_rows import mean_square
+from separatrix.selection.kernel_candidate import curve_gains
 from separatrix.selection.scores import Measure
 
 

@@ -7,10 +7,9 @@ import separatrix as sx
 from separatrix.data.raw_rows import RawRows
 from separatrix.data.table import Table
 from separatrix.problem.sparse_penalty import LASSO
-from separatrix.selection.candidates import Search
+from separatrix.selection.candidates import Search, features_of_sparse
 from separatrix.selection.compared import Candidate
 from separatrix.selection.folds import folds_of
-from separatrix.selection.sparse_candidate import features_of_sparse
 
 FEATURES = ("standard", "raw")
 

@@ -71,6 +71,11 @@ SEPARATED = ("separable", "quasi-separable")
 NEARLY_FREE = 1e6
 
 
+def method_of(problem: MachineProblem) -> Any:
+    """Return what solves and proves a problem of two classes."""
+    return SparseHyperplane if isinstance(problem, SparseProblem) else Hyperplane
+
+
 class Machine(VotingModel):
     """A machine with the objective ``1/2 |w|^2 + C sum_i s_i loss(y_i (w.x_i + b))``, b free."""
 
@@ -93,6 +98,7 @@ class Machine(VotingModel):
     n_iter_: Any
     n_passes_: float
     _unfinished: type[Warning] = UnfinishedWarning
+    _method_of: Any = staticmethod(method_of)
 
     def _check_cost(self) -> None:
         positive("C", self.C, infinite=True)
@@ -187,7 +193,7 @@ class Machine(VotingModel):
         firsts: list[Any],
     ) -> list[Fitted]:
         """Solve and prove every machine, a thread for each as far as there are cores."""
-        if on_device(X) and len(problems) > 1:
+        if on_device(X) and len(problems) > 1 and self._method_of(problems[0]) is Hyperplane:
             from separatrix.solvers.linear.device.newton_side_by_side import side_by_side
 
             tol = first_tolerance(problems[0], effort)
@@ -208,7 +214,7 @@ class Machine(VotingModel):
             def work(number: int) -> Fitted:
                 about = About(fingerprint, names, number if len(problems) > 1 else 1)
                 problem, first, report = problems[number], firsts[number], watch.listener(number)
-                method = method_of(problem)
+                method = self._method_of(problem)
                 return solve_and_prove(method, problem, effort, about, first, report)
 
             numbers = range(len(problems))
@@ -260,11 +266,6 @@ class Machine(VotingModel):
         keep_gaps(self, machines)
         if self.status_ is not Status.OPTIMAL:
             warn_of_gap(self, stacklevel=6)
-
-
-def method_of(problem: MachineProblem) -> Any:
-    """Return what solves and proves a problem of two classes."""
-    return SparseHyperplane if isinstance(problem, SparseProblem) else Hyperplane
 
 
 def fit_pairs(machine: Any, X: Any, y: Any, sample_weight: Any, loss: str) -> list[Any]:

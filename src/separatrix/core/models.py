@@ -7,11 +7,53 @@ the estimators of the same names inherit from them and explain the settings.
 from __future__ import annotations
 
 import inspect
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, TypeVar, dataclass_transform
 
 import numpy as np
 
 from separatrix.core.linear_model import CalibratedProbabilities, LogisticProbabilities, VotingModel
+
+__all__ = [
+    "LinearSVM",
+    "LinearSVMCV",
+    "LogisticRegression",
+    "LogisticRegressionCV",
+    "fresh",
+    "seed_of",
+    "settings_of",
+    "shown",
+    "with_settings",
+]
+
+Model = TypeVar("Model")
+
+
+@dataclass_transform(eq_default=False)
+def with_settings(kind: type[Model]) -> type[Model]:
+    """Make the ``__init__`` that keeps the settings of a class body, unchanged, under their names.
+
+    They are declared once, as the fields of a dataclass are, so that editors and type checkers know
+    signature and attributes. Nothing else is a dataclass's: two fits with the same settings are
+    different models, and tools that compare or hash models must not take them for one.
+
+    >>> @with_settings
+    ... class Model:
+    ...     C: float = 1.0
+    ...     _: KW_ONLY
+    ...     tol: float = 1e-4
+    >>> str(inspect.signature(Model)), Model(2.0).C
+    ("(C: 'float' = 1.0, *, tol: 'float' = 0.0001) -> None", 2.0)
+    """
+    declared = inspect.get_annotations(kind)
+    defaults = {name: vars(kind)[name] for name in declared if name in vars(kind)}
+    named = {"__module__": kind.__module__, "__qualname__": kind.__qualname__}
+    fields: Any = type(kind.__name__, (), {"__annotations__": declared, **named, **defaults})
+    made = dataclass(eq=False, repr=False)(fields).__init__
+    kind.__init__ = made  # type: ignore[method-assign]
+    for name in defaults:
+        delattr(kind, name)  # settings are of a model, not of its class
+    return kind
 
 
 def settings_of(model: Any) -> dict[str, Any]:
@@ -66,128 +108,109 @@ def shown(model: Any) -> str:
     return f"{type(model).__name__}({', '.join(arguments)})"
 
 
-def _keep(model: Any, given: dict[str, Any]) -> None:
-    """Keep every setting under its own name, as scikit-learn wants it; `given` are the locals."""
-    vars(model).update((name, value) for name, value in given.items() if name != "self")
-
-
+@with_settings
 class LinearSVM(CalibratedProbabilities, VotingModel):
     """The support vector machine; `separatrix.LinearSVM` explains the settings."""
 
-    loss: str
     keeps_support = True
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        l1_ratio: float = 0.0,
-        groups: Any = None,
-        loss: str = "hinge",
-        tol: float = 1e-4,
-        solver: str = "auto",
-        fit_intercept: bool = True,
-        intercept_penalty: float = 0.0,
-        class_weight: Any = None,
-        max_seconds: float | None = None,
-        max_passes: float | None = None,
-        random_state: Any = 0,
-        warm_start: bool = False,
-        probability: bool = False,
-        multi_class: str = "ovr",
-        n_jobs: int | None = None,
-        device: str = "cpu",
-        verbose: bool = False,
-    ) -> None:
-        _keep(self, locals())
+    C: float = 1.0
+    _: KW_ONLY
+    l1_ratio: float = 0.0
+    groups: Any = None
+    loss: str = "hinge"
+    tol: float = 1e-4
+    solver: str = "auto"
+    fit_intercept: bool = True
+    intercept_penalty: float = 0.0
+    class_weight: Any = None
+    max_seconds: float | None = None
+    max_passes: float | None = None
+    random_state: Any = 0
+    warm_start: bool = False
+    probability: bool = False
+    multi_class: str = "ovr"
+    n_jobs: int | None = None
+    device: str = "cpu"
+    verbose: bool = False
 
 
+@with_settings
 class LogisticRegression(LogisticProbabilities, VotingModel):
     """Logistic regression; `separatrix.LogisticRegression` explains the settings."""
 
     counts_each_model = True
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        l1_ratio: float = 0.0,
-        groups: Any = None,
-        tol: float = 1e-4,
-        solver: str = "auto",
-        fit_intercept: bool = True,
-        intercept_penalty: float = 0.0,
-        class_weight: Any = None,
-        max_seconds: float | None = None,
-        max_passes: float | None = None,
-        random_state: Any = 0,
-        warm_start: bool = False,
-        multi_class: str = "auto",
-        n_jobs: int | None = None,
-        device: str = "cpu",
-        verbose: bool = False,
-    ) -> None:
-        _keep(self, locals())
+    C: float = 1.0
+    _: KW_ONLY
+    l1_ratio: float = 0.0
+    groups: Any = None
+    tol: float = 1e-4
+    solver: str = "auto"
+    fit_intercept: bool = True
+    intercept_penalty: float = 0.0
+    class_weight: Any = None
+    max_seconds: float | None = None
+    max_passes: float | None = None
+    random_state: Any = 0
+    warm_start: bool = False
+    multi_class: str = "auto"
+    n_jobs: int | None = None
+    device: str = "cpu"
+    verbose: bool = False
 
 
+@with_settings
 class LinearSVMCV(VotingModel):
     """The support vector machine of a chosen C; `separatrix.LinearSVMCV` explains the settings."""
 
-    loss: str
     keeps_support = True
 
-    def __init__(
-        self,
-        Cs: Any = None,
-        *,
-        cv: Any = 5,
-        scoring: Any = None,
-        rule: str = "best",
-        refine: bool | int = True,
-        l1_ratios: Any = None,
-        groups: Any = None,
-        loss: str = "hinge",
-        tol: float = 1e-4,
-        solver: str = "auto",
-        fit_intercept: bool = True,
-        intercept_penalty: float = 0.0,
-        class_weight: Any = None,
-        max_seconds: float | None = None,
-        random_state: Any = 0,
-        n_jobs: int | None = None,
-        device: str = "cpu",
-        verbose: bool = False,
-    ) -> None:
-        _keep(self, locals())
+    Cs: Any = None
+    _: KW_ONLY
+    cv: Any = 5
+    scoring: Any = None
+    rule: str = "best"
+    refine: bool | int = True
+    l1_ratios: Any = None
+    groups: Any = None
+    loss: str = "hinge"
+    tol: float = 1e-4
+    solver: str = "auto"
+    fit_intercept: bool = True
+    intercept_penalty: float = 0.0
+    class_weight: Any = None
+    max_seconds: float | None = None
+    random_state: Any = 0
+    n_jobs: int | None = None
+    device: str = "cpu"
+    verbose: bool = False
 
 
+@with_settings
 class LogisticRegressionCV(LogisticProbabilities, VotingModel):
     """Logistic regression of a chosen C; see `separatrix.LogisticRegressionCV`."""
 
     counts_each_model = True
 
-    def __init__(
-        self,
-        Cs: Any = None,
-        *,
-        cv: Any = 5,
-        scoring: Any = None,
-        rule: str = "best",
-        refine: bool | int = True,
-        l1_ratios: Any = None,
-        groups: Any = None,
-        tol: float = 1e-4,
-        solver: str = "auto",
-        fit_intercept: bool = True,
-        intercept_penalty: float = 0.0,
-        class_weight: Any = None,
-        max_seconds: float | None = None,
-        random_state: Any = 0,
-        multi_class: str = "auto",
-        refit: bool = True,
-        store_cv_results: bool = False,
-        n_jobs: int | None = None,
-        device: str = "cpu",
-        verbose: bool = False,
-    ) -> None:
-        _keep(self, locals())
+    Cs: Any = None
+    _: KW_ONLY
+    cv: Any = 5
+    scoring: Any = None
+    rule: str = "best"
+    refine: bool | int = True
+    l1_ratios: Any = None
+    groups: Any = None
+    tol: float = 1e-4
+    solver: str = "auto"
+    fit_intercept: bool = True
+    intercept_penalty: float = 0.0
+    class_weight: Any = None
+    max_seconds: float | None = None
+    random_state: Any = 0
+    multi_class: str = "auto"
+    refit: bool = True
+    store_cv_results: bool = False
+    n_jobs: int | None = None
+    device: str = "cpu"
+    verbose: bool = False

@@ -1,22 +1,94 @@
-"""What every linear classifier here shares: predicting, and telling what was found."""
+"""What every linear classifier here shares: predicting, and telling what was found.
+
+Answers are of the kind that was given. With ``sklearn.config_context(array_api_dispatch=True)``
+what `predict`, `decision_function`, `transform` and their like return is of the library of X and on
+its device. Labels that are text stay NumPy's, since no other library has them. Loops see NumPy's
+arrays alone.
+"""
 
 from __future__ import annotations
 
 import html
 import warnings
+from collections.abc import Callable
+from contextvars import ContextVar
+from functools import wraps
 from typing import Any
 
 import numpy as np
+from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.core.linear_model import LinearModel
-from separatrix.estimators._kind import AnswersInKind
+from separatrix._device import like
+from separatrix.core.linear_model import Absent, Available, LinearModel
 from separatrix.estimators._validate import new_data, scores_on_device
 from separatrix.solvers.running.drive import Status
 
+__all__ = ["AnswersInKind", "LinearClassifier"]
+
 _WEIGHTS_SHOWN = 5
+_METHODS = (
+    "predict",
+    "decision_function",
+    "predict_proba",
+    "predict_log_proba",
+    "transform",
+    "expected_loss",
+    "rejected",
+)
+# Methods call one another: only the one that was called from outside turns its answer.
+_inside: ContextVar[bool] = ContextVar("inside", default=False)
+
+
+class AnswersInKind:
+    """Makes these methods of every class below it answer in the kind of X."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        for name in _METHODS:
+            found = next((vars(base)[name] for base in cls.__mro__ if _is_given(base, name)), None)
+            if isinstance(found, Absent) or not (isinstance(found, Available) or callable(found)):
+                continue  # absent, or another's descriptor, which answers as it likes
+            ours: Any
+            own = _is_given(cls, name)
+            if isinstance(found, Available):
+                ours = found.changed(_in_kind)
+            else:
+                ours = _in_kind(found if own else _next(cls, name, found))
+            ours.stands_for = None if own else found
+            setattr(cls, name, ours)
+
+
+def _is_given(base: type, name: str) -> bool:
+    """Whether a class has a method of its own, and not one that stands for an inherited one."""
+    return name in vars(base) and getattr(vars(base)[name], "stands_for", None) is None
+
+
+def _next(cls: type, name: str, found: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a method that calls the one that the class inherits, whatever else is mixed in."""
+
+    @wraps(found)
+    def inherited(model: Any, X: Any, *arguments: Any, **named: Any) -> Any:
+        return getattr(super(cls, model), name)(X, *arguments, **named)
+
+    return inherited
+
+
+def _in_kind(method: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(method)
+    def answered(model: Any, X: Any, *arguments: Any, **named: Any) -> Any:
+        if isinstance(X, np.ndarray) or _inside.get() or not get_config()["array_api_dispatch"]:
+            return method(model, X, *arguments, **named)
+        token = _inside.set(True)
+        try:
+            found = method(model, X, *arguments, **named)
+        finally:
+            _inside.reset(token)
+        return like(X, found)
+
+    return answered
 
 
 class LinearClassifier(AnswersInKind, LinearModel, ClassifierMixin, BaseEstimator):
@@ -55,16 +127,18 @@ class LinearClassifier(AnswersInKind, LinearModel, ClassifierMixin, BaseEstimato
         facts = [
             ("status", f"{self.status_}: {self.status_.cause}"),
             ("classes", sides),
-            (
-                "work",
-                f"{np.max(self.n_iter_):,} updates in {self.n_passes_:,.1f} passes over the rows",
-            ),
         ]
+        if work := self._work():
+            facts.append(("work", work))
         if self.certificate_ is not None:
             facts.append(("proof", str(self.certificate_)))
         if len(getattr(self, "coef_", ())) == 1:
             facts.append(("weights", self._largest_weights()))
         return facts
+
+    def _work(self) -> str:
+        """Return what the fit took; nothing where that is one factorisation."""
+        return f"{np.max(self.n_iter_):,} updates in {self.n_passes_:,.1f} passes over the rows"
 
     def _largest_weights(self) -> str:
         names = getattr(self, "feature_names_in_", None)

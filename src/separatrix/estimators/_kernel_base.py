@@ -6,14 +6,19 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from separatrix._device import guarded, needs_torch, on_host, resolve, rows_on
 from separatrix.core.checks import refuse_huge, refuse_infinite
 from separatrix.errors import DeviceError
 from separatrix.estimators._base import LinearClassifier
-from separatrix.estimators._scale_warning import warn_of_scale
-from separatrix.estimators._validate import brought, new_data, training_data
+from separatrix.estimators._validate import (
+    brought,
+    checked_weights,
+    new_data,
+    training_data,
+    warn_of_scale,
+)
 from separatrix.problem.kernels import Kernel, check_gram, check_square, kernel_of
 from separatrix.problem.signed import as_matrix
 from separatrix.solvers.kernels.device_kernel import KERNELS_ON_DEVICE, device_kernel_scores
@@ -56,12 +61,8 @@ class KernelClassifier(LinearClassifier):
         X = as_matrix(X)
         if not self._is_given() and not callable(self.kernel):
             warn_of_scale(self, X, stacklevel=6)
-        weights = None
-        if sample_weight is not None:
-            weights = _check_sample_weight(
-                on_host(sample_weight), X, dtype=np.float64, ensure_non_negative=True
-            )
-            weights = weights if weights.any() else None
+        weights = checked_weights(sample_weight, X)
+        weights = None if weights is None or not weights.any() else weights
         self.kernel_ = kernel_of(self.kernel, X, self.gamma, self.degree, self.coef0, weights)
         return X, y
 

@@ -7,7 +7,6 @@ from concurrent.futures import Executor, Future
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
@@ -20,6 +19,7 @@ from separatrix.estimators._validate import (
     checked_weights,
     device_data,
     name_of_rows,
+    threads_of,
     training_data,
 )
 from separatrix.estimators.replay import numbered
@@ -63,8 +63,7 @@ class Machine(CallbackSupport, LinearClassifier, core.Machine):
         return super()._name(X, codes, pool)
 
     def _cores(self) -> int:
-        super()._cores()  # which refuses 0
-        return int(effective_n_jobs(self.n_jobs or -1))
+        return threads_of(self.n_jobs)
 
     def _replayed(
         self, X: Any, y: Any, loss: str, sample_weight: Any = None
@@ -119,7 +118,5 @@ class Machine(CallbackSupport, LinearClassifier, core.Machine):
         columns = [np.maximum(0.0, 1.0 - machine.margins) for machine in machines]
         return columns[0] if len(columns) == 1 else np.column_stack(columns)
 
-    def _facts(self) -> list[tuple[str, str]]:
-        facts = super()._facts()
-        work = f"{self.solver_}: {np.max(self.n_iter_):,} iterations, {self.n_passes_:,.1f} passes"
-        return [(word, work if word == "work" else sentence) for word, sentence in facts]
+    def _work(self) -> str:
+        return f"{self.solver_}: {np.max(self.n_iter_):,} iterations, {self.n_passes_:,.1f} passes"

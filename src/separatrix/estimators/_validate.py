@@ -1,16 +1,23 @@
 """What an estimator is given: checked once, refused in plain words, and moved where it is used.
 
 Rows, labels and weights, on the processor or on a device. Nothing is kept of a fit that failed.
+
+Solvers converge without scaling. But distances, products of columns and the path of the updates are
+dominated by the largest columns: what is found there is another classifier than after scaling.
+There one warning is given.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
+from joblib import effective_n_jobs
+from sklearn.utils import _safe_indexing
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_feature_names,
@@ -35,19 +42,26 @@ from separatrix._device import (
 from separatrix._sparse import sparse as sp
 from separatrix.core import checks as core
 from separatrix.core.checks import are_plainly_classes, refuse_infinite
-from separatrix.errors import DataError, DeviceError
+from separatrix.errors import DataError, DeviceError, ScaleWarning
 from separatrix.problem.device_rows import DeviceRows
 from separatrix.problem.fingerprint import LaterName, fingerprint_on_device
 from separatrix.problem.signed import as_matrix
 
 __all__ = [
+    "all_weighted",
     "brought",
     "checked_weights",
+    "class_codes",
     "device_data",
     "moved_once",
     "name_of_rows",
+    "number_support",
+    "present_rows",
+    "repeated_rows",
     "row_weights",
     "scores_on_device",
+    "threads_of",
+    "warn_of_scale",
     "weighted_rows",
     "worked_on",
 ]
@@ -58,6 +72,8 @@ _NAMED_AT_ONCE = 1 << 24
 _SCORED_ENTRIES = 1 << 24
 _OF_CALLBACKS = ("_callback_fit_ctx", "_skl_callbacks_to_teardown")
 _FEW_ROWS = 2048
+_MOST_REPEATED = 1 << 30  # entries of rows repeated by their weights
+_FAR_APART = 1e3
 
 
 def training_data(estimator: Any, X: Any, y: Any, reset: bool = True) -> tuple[Any, np.ndarray]:
@@ -141,17 +157,162 @@ def row_weights(
     return core.row_weights(estimator, codes, checked_weights(sample_weight, codes), class_weight)
 
 
+def all_weighted(X: Any, y: np.ndarray, sample_weight: Any) -> tuple[Any, np.ndarray, np.ndarray]:
+    """Return X as float64, y, and the weight of every row."""
+    X = as_matrix(X).astype(np.float64, copy=False)
+    weights = checked_weights(sample_weight, X)
+    return X, y, np.ones(X.shape[0]) if weights is None else weights
+
+
 def weighted_rows(X: Any, y: np.ndarray, sample_weight: Any) -> tuple[Any, np.ndarray, np.ndarray]:
     """Return X as float64, y and the weights, without the rows of weight 0."""
-    X = as_matrix(X)
-    X = X.astype(np.float64, copy=False)
-    if sample_weight is None:
-        return X, y, np.ones(X.shape[0])
-    weights = _check_sample_weight(
-        on_host(sample_weight), X, dtype=np.float64, ensure_non_negative=True
-    )
+    X, y, weights = all_weighted(X, y, sample_weight)
     kept = weights > 0.0
     return (X, y, weights) if kept.all() else (X[kept], y[kept], weights[kept])
+
+
+def repeated_rows(
+    model: Any, X: Any, y: np.ndarray, sample_weight: Any, instead: str
+) -> tuple[Any, np.ndarray]:
+    """Return every row as often as its weight says, the copies one after another.
+
+    `instead` names what to use for weights that are no whole numbers.
+    """
+    weights = checked_weights(sample_weight, X)
+    if weights is None or (weights == 1.0).all():
+        return X, y
+    name = type(model).__name__
+    if not (np.isfinite(weights).all() and (weights == np.rint(weights)).all()):
+        raise ValueError(
+            f"{name} takes sample weights as numbers of visits: they must be whole numbers at "
+            f"least 0. {instead}"
+        )
+    if float(weights.sum()) * X.shape[1] > _MOST_REPEATED:
+        raise DataError(
+            f"{name} repeats rows by their weights, and {weights.sum():.3g} rows are too many. "
+            f"Divide the weights. {instead}"
+        )
+    rows = np.repeat(np.arange(len(weights)), weights.astype(np.int64))
+    return X[rows], y[rows]
+
+
+def class_codes(classes: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return the number of every label among the classes that a first call named."""
+    codes = np.searchsorted(classes, y).clip(max=len(classes) - 1)
+    if not np.array_equal(classes[codes], y):
+        unknown = sorted(set(y.tolist()) - set(classes.tolist()))
+        raise DataError(f"y holds labels that are not among the classes: {unknown[:8]}.")
+    return np.asarray(codes)
+
+
+# ---- a class whose rows all weigh nothing is left out, as if its rows were not there
+
+
+def present_rows(model: Any, X: Any, y: Any, sample_weight: Any, *more: Any) -> tuple[Any, ...]:
+    """Return the numbers of the rows to fit on (None: all), and the data of these rows alone.
+
+    Warns of the classes left out. Arrays, frames, lists and tensors stay what they are, and None
+    stays None.
+    """
+    given = (X, y, sample_weight, *more)
+    kept = _kept_rows(model, y, sample_weight)
+    if kept is None:
+        return None, *given
+    return kept, *(
+        values if values is None else values[kept] if is_tensor(values)
+        else _safe_indexing(values, kept)
+        for values in given
+    )  # fmt: skip
+
+
+def number_support(model: Any, kept: np.ndarray | None) -> None:
+    """Let `support_` number the rows as they were given."""
+    if kept is not None and hasattr(model, "support_"):
+        model.support_ = kept[model.support_]
+
+
+def _kept_rows(model: Any, y: Any, sample_weight: Any) -> np.ndarray | None:
+    """Return the rows of classes that weigh something; None where those are all rows.
+
+    What is no list of labels and weights, and one class alone, is left to the checks that follow.
+    """
+    # Columns of a precomputed kernel are rows too: they stay, and the fit refuses the class.
+    given = isinstance(getattr(model, "kernel", None), str) and model.kernel == "precomputed"
+    if sample_weight is None or given or _numbers_rows(getattr(model, "cv", None)):
+        return None
+    weights, labels = np.asarray(on_host(sample_weight)), np.asarray(on_host(y))
+    if weights.shape != labels.shape or weights.ndim != 1 or weights.dtype.kind not in "biuf":
+        return None
+    weightless = weights == 0.0
+    if not weightless.any() or np.isnan(weights.astype(np.float64)).any():
+        return None
+    try:
+        classes, codes = np.unique(labels, return_inverse=True)
+    except TypeError:  # labels that cannot be sorted
+        return None
+    absent = np.bincount(codes, ~weightless, minlength=len(classes)) == 0.0
+    if not absent.any() or absent.sum() > len(classes) - 2:
+        return None
+    names = ", ".join(map(repr, classes[absent][:8].tolist()))
+    warnings.warn(
+        f"{type(model).__name__}: all rows of class {names} have weight zero. The class is left "
+        "out: classes_ and certificate_ are those of the other rows.",
+        UserWarning,
+        stacklevel=4,
+    )
+    return np.flatnonzero(~absent[codes])
+
+
+def _numbers_rows(cv: Any) -> bool:
+    """Whether folds are given as numbers of rows, which have to stay what they are."""
+    return not (cv is None or hasattr(cv, "split") or isinstance(cv, int | np.integer))
+
+
+# ---- columns whose sizes differ widely
+
+
+def _column_ranges(X: Any) -> np.ndarray:
+    """Return the largest less the smallest value of every column.
+
+    >>> _column_ranges(np.array([[1.0, 200.0], [3.0, -200.0]])).tolist()
+    [2.0, 400.0]
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        if sp.issparse(X):
+            spread = X.max(axis=0).toarray() - X.min(axis=0).toarray()
+            return np.asarray(spread, dtype=np.float64).ravel()
+        X = np.asarray(X)
+        return np.asarray(X.max(axis=0) - X.min(axis=0), dtype=np.float64)
+
+
+def warn_of_scale(estimator: Any, X: Any, remedy: str = "", stacklevel: int = 3) -> None:
+    """Warn if the ranges of columns differ by more than a factor of 1000."""
+    if not hasattr(X, "shape") or len(X.shape) != 2 or min(X.shape) == 0:
+        return
+    ranges = _column_ranges(X)
+    ranges = ranges[np.isfinite(ranges) & (ranges > 0.0)]
+    if ranges.size < 2 or ranges.max() <= _FAR_APART * ranges.min():
+        return
+    apart = float(ranges.max()) / float(ranges.min())  # as Python's numbers it may overflow
+    name = type(estimator).__name__
+    pipeline = f"make_pipeline(StandardScaler(), {name}(...)) in Python"
+    warnings.warn(
+        f"{name}: columns differ in size by a factor of {apart:.3g}, and the "
+        "answer depends on their units: the largest decide. Standardise them: "
+        f"{remedy or pipeline}, --scale standard on the command line.",
+        ScaleWarning,
+        stacklevel=stacklevel,
+    )
+
+
+# ---- where and by whom the work is done
+
+
+def threads_of(n_jobs: int | None) -> int:
+    """Return how many threads `n_jobs` asks for, as joblib counts them."""
+    if n_jobs == 0:
+        raise ValueError("n_jobs must not be 0. Use None for every core.")
+    return int(effective_n_jobs(n_jobs or -1))
 
 
 @contextmanager

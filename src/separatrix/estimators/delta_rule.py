@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
 
 from separatrix.certificates.separation import check_separation
 from separatrix.core.checks import one_of, positive, two_classes
-from separatrix.core.models import seed_of
+from separatrix.core.models import seed_of, with_settings
 from separatrix.errors import DataError
-from separatrix.estimators._absent_classes import present_rows
 from separatrix.estimators._base import LinearClassifier
-from separatrix.estimators._repeated_rows import repeated_rows
-from separatrix.estimators._run import Run, first_weights, given_weights
-from separatrix.estimators._scale_warning import warn_of_scale
-from separatrix.estimators._validate import training_data
+from separatrix.estimators._validate import (
+    present_rows,
+    repeated_rows,
+    training_data,
+    warn_of_scale,
+)
+from separatrix.estimators.replay import Run, first_weights, given_weights
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.running.drive import Status, solve
 from separatrix.solvers.updates import delta_rule
@@ -23,6 +26,7 @@ from separatrix.solvers.updates import delta_rule
 _AS_COSTS = "LeastSquares takes any weights, as costs of rows."
 
 
+@with_settings
 class DeltaRule(LinearClassifier):
     """Gradient descent on the squared error of a linear unit (Widrow and Hoff).
 
@@ -81,37 +85,20 @@ class DeltaRule(LinearClassifier):
     """
 
     takes_many_classes = False
-    loss_: float
-    learning_rate_: float
 
-    def __init__(
-        self,
-        *,
-        thresholded: bool = False,
-        update: str = "batch",
-        order: str = "cyclic",
-        batch_size: int = 32,
-        learning_rate: float | str = "auto",
-        init: Any = "zeros",
-        tol: float | None = 1e-6,
-        max_updates: int | None = None,
-        max_passes: float | None = None,
-        max_seconds: float | None = None,
-        fit_intercept: bool = True,
-        random_state: Any = 0,
-    ) -> None:
-        self.thresholded = thresholded
-        self.update = update
-        self.order = order
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.init = init
-        self.tol = tol
-        self.max_updates = max_updates
-        self.max_passes = max_passes
-        self.max_seconds = max_seconds
-        self.fit_intercept = fit_intercept
-        self.random_state = random_state
+    _: KW_ONLY
+    thresholded: bool = False
+    update: str = "batch"
+    order: str = "cyclic"
+    batch_size: int = 32
+    learning_rate: float | str = "auto"
+    init: Any = "zeros"
+    tol: float | None = 1e-6
+    max_updates: int | None = None
+    max_passes: float | None = None
+    max_seconds: float | None = None
+    fit_intercept: bool = True
+    random_state: Any = 0
 
     def _run(self, X: Any, y: Any, sample_weight: Any = None, init: Any = None) -> Run:
         """Pose the problem and the settings that `fit` and `sx.replay` share."""
@@ -157,9 +144,8 @@ class DeltaRule(LinearClassifier):
         `coef_init` and `intercept_init` are first weights in the shapes of `coef_` and
         `intercept_`: they go before `init`.
         """
-        present = present_rows(self, X, y, sample_weight)
+        _, X, y, sample_weight = present_rows(self, X, y, sample_weight)
         init = None if coef_init is None and intercept_init is None else (coef_init, intercept_init)
-        X, y, sample_weight = map(present.of, (X, y, sample_weight))
         run = self._run(X, y, sample_weight, init)
         warn_of_scale(self, run.given.X)
         with np.errstate(over="ignore", invalid="ignore"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
 from separatrix._sparse import sparse
+from separatrix.core.models import with_settings
 from separatrix.data.encodings.column_features import FeatureEncoding
 from separatrix.data.encodings.columns import TypedColumn
 from separatrix.data.encodings.encoding import TableEncoding
@@ -31,6 +32,7 @@ __all__ = ["Encoder"]
 _NEED_LABELS = ("ratios", "joined")
 
 
+@with_settings
 class Encoder(TransformerMixin, BaseEstimator):
     """Columns of numbers and texts become features, as `sx.read` makes them.
 
@@ -84,24 +86,13 @@ class Encoder(TransformerMixin, BaseEstimator):
     [[39.0, 0.0, 1.0, 0.0], [44.5, 1.0, 0.0, 1.0], [50.0, 0.0, 1.0, 0.0]]
     """
 
-    n_features_in_: int
-
-    def __init__(
-        self,
-        features: str = "raw",
-        *,
-        max_categories: int = 100,
-        categorical: Sequence[str] = (),
-        missing: Sequence[str] = (),
-        text: str | None = None,
-        sparse_output: bool = True,
-    ) -> None:
-        self.features = features
-        self.max_categories = max_categories
-        self.categorical = categorical
-        self.missing = missing
-        self.text = text
-        self.sparse_output = sparse_output
+    features: str = "raw"
+    _: KW_ONLY
+    max_categories: int = 100
+    categorical: Sequence[str] = ()
+    missing: Sequence[str] = ()
+    text: str | None = None
+    sparse_output: bool = True
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.certificates.fisher import check_fisher, prove_fisher_directions
 from separatrix.core.checks import one_of, positive, several_classes, share_or_name
+from separatrix.core.models import with_settings
 from separatrix.errors import DataError
-from separatrix.estimators._absent_classes import present_rows
 from separatrix.estimators._base import LinearClassifier
 from separatrix.estimators._validate import (
     brought,
     new_data,
+    present_rows,
     training_data,
     weighted_rows,
     worked_on,
@@ -40,6 +42,7 @@ def _laid_out(place: Any, X: Any, codes: Any, weights: Any, n_classes: int) -> A
     return within_rows_on(DeviceRows(X, place), codes, weights, n_classes)
 
 
+@with_settings
 class Fisher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearClassifier):
     """Fisher's discriminant: project on the directions of largest scatter ratio, then decide.
 
@@ -106,32 +109,14 @@ class Fisher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearClassifier
     (1.0, 0.6666666666666666)
     """
 
-    scalings_: np.ndarray
-    explained_variance_ratio_: np.ndarray
-    means_: np.ndarray
-    xbar_: np.ndarray
-    shrinkage_: float | None
-    covariance_: np.ndarray
-    method_: str
-
-    def __init__(
-        self,
-        threshold: Any = "mean",
-        *,
-        direction: str = "fisher",
-        shrinkage: float | str = "auto",
-        priors: Any = None,
-        n_components: int | None = None,
-        device: str = "cpu",
-        store_covariance: bool = False,
-    ) -> None:
-        self.threshold = threshold
-        self.direction = direction
-        self.shrinkage = shrinkage
-        self.priors = priors
-        self.n_components = n_components
-        self.device = device
-        self.store_covariance = store_covariance
+    threshold: Any = "mean"
+    _: KW_ONLY
+    direction: str = "fisher"
+    shrinkage: float | str = "auto"
+    priors: Any = None
+    n_components: int | None = None
+    device: str = "cpu"
+    store_covariance: bool = False
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Fisher:
         """Find the directions and the threshold."""
@@ -140,8 +125,7 @@ class Fisher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearClassifier
 
     def _fitted(self, X: Any, y: Any, sample_weight: Any) -> Fisher:
         self._check_parameters()
-        present = present_rows(self, X, y, sample_weight)
-        X, y, sample_weight = map(present.of, (X, y, sample_weight))
+        _, X, y, sample_weight = present_rows(self, X, y, sample_weight)
         place, X, y, sample_weight = brought(self.device, X, y, sample_weight)
         X, y = training_data(self, X, y)
         X, y, weights = weighted_rows(X, y, sample_weight)
@@ -216,9 +200,8 @@ class Fisher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearClassifier
         if len(self.classes_) == 2:
             self.certificate_ = check_fisher(X, y, self.coef_[0], weights)
         else:
-            names = tuple(str(name) for name in self.classes_)
             self.certificate_ = prove_fisher_directions(
-                X, codes, weights, directions, self.coef_, names
+                X, codes, weights, directions, self.coef_, self._class_names()
             )
         if self.certificate_ is not None and not self.certificate_.holds:
             self.status_ = Status.UNPROVED
@@ -233,8 +216,11 @@ class Fisher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearClassifier
                 return np.asarray(X @ self.scalings_ - self.xbar_ @ self.scalings_)
             return np.asarray((X - self.xbar_) @ self.scalings_)
 
+    def _work(self) -> str:
+        return ""
+
     def _facts(self) -> list[tuple[str, str]]:
-        facts = [fact for fact in super()._facts() if fact[0] != "work"]
+        facts = super()._facts()
         where = "loss" if not isinstance(self.threshold, str) else self.threshold
         said = f"direction {self.direction!r}, threshold by {where}; {self.method_}"
         return [*facts, ("method", said)]

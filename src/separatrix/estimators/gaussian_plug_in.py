@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,10 @@ from separatrix.certificates.gaussian_estimates import (
     prove_gaussian_estimates,
 )
 from separatrix.core.checks import one_of, positive, several_classes, share_or_name
+from separatrix.core.models import with_settings
 from separatrix.errors import DataError
-from separatrix.estimators._absent_classes import present_rows
 from separatrix.estimators._base import LinearClassifier
-from separatrix.estimators._validate import new_data, training_data, weighted_rows
+from separatrix.estimators._validate import new_data, present_rows, training_data, weighted_rows
 from separatrix.problem.canonical import data_of
 from separatrix.problem.decision import as_loss_matrix, as_priors, log_odds_threshold
 from separatrix.problem.fingerprint import fingerprint
@@ -37,6 +38,7 @@ _SHRINKAGES = ("auto", "held-out", "ledoit-wolf")
 _TASKS = ("bayes", "minimax", "neyman-pearson")
 
 
+@with_settings
 class GaussianPlugIn(LinearClassifier):
     """Plug-in Bayes rule: estimate a Gaussian for each class, then decide by the estimates.
 
@@ -125,44 +127,18 @@ class GaussianPlugIn(LinearClassifier):
     (['low', 'high'], True)
     """
 
-    means_: np.ndarray
-    priors_: np.ndarray
-    threshold_: float | None
-    linear_: bool
-    method_: str
-    loss_matrix_: np.ndarray
-    gaussians_: Any  # Gaussians, or Mixtures
-    covariance_: np.ndarray
-    component_means_: np.ndarray
-    component_weights_: np.ndarray
-    component_classes_: np.ndarray
-
-    def __init__(
-        self,
-        covariance: str = "shared",
-        *,
-        priors: Any = None,
-        loss_matrix: Any = None,
-        reject_cost: float | None = None,
-        reject_label: str = "reject",
-        task: str = "bayes",
-        bound: float = 0.05,
-        bounded_class: Any = None,
-        shrinkage: Any = "auto",
-        store_covariance: bool = False,
-        components: int = 1,
-    ) -> None:
-        self.covariance = covariance
-        self.priors = priors
-        self.loss_matrix = loss_matrix
-        self.reject_cost = reject_cost
-        self.reject_label = reject_label
-        self.task = task
-        self.bound = bound
-        self.bounded_class = bounded_class
-        self.shrinkage = shrinkage
-        self.store_covariance = store_covariance
-        self.components = components
+    covariance: str = "shared"
+    _: KW_ONLY
+    priors: Any = None
+    loss_matrix: Any = None
+    reject_cost: float | None = None
+    reject_label: str = "reject"
+    task: str = "bayes"
+    bound: float = 0.05
+    bounded_class: Any = None
+    shrinkage: Any = "auto"
+    store_covariance: bool = False
+    components: int = 1
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -172,8 +148,7 @@ class GaussianPlugIn(LinearClassifier):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> GaussianPlugIn:
         """Estimate the Gaussians and settle how to decide."""
         self._check_parameters()
-        present = present_rows(self, X, y, sample_weight)
-        X, y, sample_weight = map(present.of, (X, y, sample_weight))
+        _, X, y, sample_weight = present_rows(self, X, y, sample_weight)
         X, y = training_data(self, X, y)
         X, y, weights = weighted_rows(X, y, sample_weight)
         self.classes_, codes = several_classes(self, y)
@@ -185,7 +160,8 @@ class GaussianPlugIn(LinearClassifier):
             )
         self.loss_matrix_ = as_loss_matrix(self.loss_matrix, n_classes)
         frequencies = np.bincount(codes, weights / weights.sum())
-        self.priors_ = frequencies if self.priors is None else as_priors(self.priors, n_classes)
+        priors = frequencies if self.priors is None else as_priors(self.priors, n_classes)
+        self.priors_: np.ndarray = priors
         self._warn_of_single_rows(codes)
         self.n_iter_, self.n_passes_, self.status_ = 1, 2.0, Status.OPTIMAL
         gaussians: Any
@@ -266,7 +242,7 @@ class GaussianPlugIn(LinearClassifier):
             data_sha256=fingerprint(data_of(X, codes, n_classes, True)),
             n_rows=X.shape[0],
             n_features=X.shape[1],
-            classes=tuple(str(name) for name in self.classes_),
+            classes=self._class_names(),
         )
         self.certificate_ = prove_gaussian_estimates(claim, X, codes, weights)
         if self.certificate_ is not None and not self.certificate_.holds:
@@ -317,7 +293,7 @@ class GaussianPlugIn(LinearClassifier):
         for name in ("coef_", "intercept_"):
             if hasattr(self, name):
                 delattr(self, name)
-        self.threshold_ = None
+        self.threshold_: float | None = None
         two = len(self.classes_) == 2
         coef, offset = self._linear_scores(gaussians, two)
         if two:
@@ -346,10 +322,11 @@ class GaussianPlugIn(LinearClassifier):
             return
         law = ratio_law(gaussians)
         if self.task == "minimax":
-            self.threshold_ = minimax_threshold(law, self.loss_matrix_)
+            threshold = minimax_threshold(law, self.loss_matrix_)
         else:
-            self.threshold_ = neyman_pearson_threshold(law, self.bound, self._bounded())
-        odds = shift - self.threshold_  # log p_1 / p_0 for which Bayes' rule has this threshold
+            threshold = neyman_pearson_threshold(law, self.bound, self._bounded())
+        self.threshold_ = threshold
+        odds = shift - threshold  # log p_1 / p_0 for which Bayes' rule has this threshold
         self.priors_ = np.exp(log_softmax([0.0, odds]))
 
     @property
@@ -426,8 +403,11 @@ class GaussianPlugIn(LinearClassifier):
     def _is_fitted(self) -> bool:
         return hasattr(self, "means_")
 
+    def _work(self) -> str:
+        return ""
+
     def _facts(self) -> list[tuple[str, str]]:
-        facts = [fact for fact in super()._facts() if fact[0] != "work"]
+        facts = super()._facts()
         rule = "linear" if self.linear_ else "quadratic" if self.components == 1 else "mixtures"
         if not self.linear_ and self.covariance == "shared":
             rule = "linear in the log-probabilities, with losses between them"

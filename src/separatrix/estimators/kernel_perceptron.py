@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
 
 from separatrix.certificates.kernel_separation import KernelSeparation, prove_kernel_separation
 from separatrix.core.checks import positive, two_classes
+from separatrix.core.models import with_settings
 from separatrix.estimators._kernel_base import KernelClassifier
 from separatrix.problem.canonical import data_of
 from separatrix.problem.fingerprint import fingerprint
@@ -65,7 +67,7 @@ class _KernelRule(KernelClassifier):
             data_sha256=fingerprint(data_of(X, codes, 2, True)),
             n_rows=X.shape[0],
             n_features=X.shape[1],
-            classes=tuple(str(name) for name in self.classes_),
+            classes=self._class_names(),
         )
         self.certificate_ = prove_kernel_separation(claim, X, codes)
         ended_well = self.status_ in (Status.SEPARATED, Status.EPSILON)
@@ -73,6 +75,7 @@ class _KernelRule(KernelClassifier):
             self.status_ = Status.UNPROVED
 
 
+@with_settings
 class KernelPerceptron(_KernelRule):
     """The perceptron in the feature space of a kernel.
 
@@ -122,24 +125,14 @@ class KernelPerceptron(_KernelRule):
     ([0, 0, 1, 1], 'separated')
     """
 
-    def __init__(
-        self,
-        *,
-        kernel: Any = "rbf",
-        degree: int = 3,
-        gamma: Any = "scale",
-        coef0: float = 0.0,
-        max_updates: int = 100_000,
-        max_seconds: float | None = None,
-        cache_size: float = 500.0,
-    ) -> None:
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.max_updates = max_updates
-        self.max_seconds = max_seconds
-        self.cache_size = cache_size
+    _: KW_ONLY
+    kernel: Any = "rbf"
+    degree: int = 3
+    gamma: Any = "scale"
+    coef0: float = 0.0
+    max_updates: int = 100_000
+    max_seconds: float | None = None
+    cache_size: float = 500.0
 
     def fit(self, X: Any, y: Any) -> KernelPerceptron:
         """Go round the rows until none is on the wrong side."""
@@ -151,6 +144,7 @@ class KernelPerceptron(_KernelRule):
         return replay_rule(kernel_perceptron, state, self.max_updates)
 
 
+@with_settings
 class KernelKozinec(_KernelRule):
     """Kozinec's algorithm in the feature space of a kernel.
 
@@ -201,28 +195,15 @@ class KernelKozinec(_KernelRule):
     ([0, 0, 1, 1], [0.31, 0.32])
     """
 
-    margin_bounds_: tuple[float, float]
-
-    def __init__(
-        self,
-        epsilon: float | None = None,
-        *,
-        kernel: Any = "rbf",
-        degree: int = 3,
-        gamma: Any = "scale",
-        coef0: float = 0.0,
-        max_updates: int = 100_000,
-        max_seconds: float | None = None,
-        cache_size: float = 500.0,
-    ) -> None:
-        self.epsilon = epsilon
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.max_updates = max_updates
-        self.max_seconds = max_seconds
-        self.cache_size = cache_size
+    epsilon: float | None = None
+    _: KW_ONLY
+    kernel: Any = "rbf"
+    degree: int = 3
+    gamma: Any = "scale"
+    coef0: float = 0.0
+    max_updates: int = 100_000
+    max_seconds: float | None = None
+    cache_size: float = 500.0
 
     def fit(self, X: Any, y: Any) -> KernelKozinec:
         """Move to the point of the hull nearest the origin, segment by segment."""

@@ -7,11 +7,11 @@ import time
 import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import KW_ONLY
 from functools import partial
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
@@ -27,10 +27,16 @@ from separatrix.core.kernel_machines import (
     solve_kernel_machines,
 )
 from separatrix.core.linear_model import CalibratedProbabilities, decided, tally
+from separatrix.core.models import with_settings
 from separatrix.core.proving import About, Effort, Fitted, solve_and_prove
-from separatrix.estimators._absent_classes import present_rows
 from separatrix.estimators._kernel_base import KernelClassifier, brought_for_kernel
-from separatrix.estimators._validate import row_weights, worked_on
+from separatrix.estimators._validate import (
+    number_support,
+    present_rows,
+    row_weights,
+    threads_of,
+    worked_on,
+)
 from separatrix.estimators.linear_svm import held_out_calibration
 from separatrix.estimators.replay import numbered
 from separatrix.problem.canonical import data_of, signs_of
@@ -45,6 +51,7 @@ from separatrix.solvers.running.threads import begun, one_thread
 __all__ = ["KernelSVM"]
 
 
+@with_settings
 class KernelSVM(CalibratedProbabilities, KernelClassifier):
     """Support vector machine with a kernel; its objective is proved within `tol` of the optimum.
 
@@ -135,56 +142,32 @@ class KernelSVM(CalibratedProbabilities, KernelClassifier):
     True
     """
 
-    n_support_: np.ndarray
-    objective_: Any
-    dual_objective_: Any
-    gap_: float
-
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        kernel: Any = "rbf",
-        degree: int = 3,
-        gamma: Any = "scale",
-        coef0: float = 0.0,
-        solver: str = "auto",
-        tol: float = 1e-3,
-        cache_size: float = 500.0,
-        class_weight: Any = None,
-        max_seconds: float | None = None,
-        multi_class: str = "ovo",
-        decision_function_shape: str = "ovr",
-        probability: bool = False,
-        n_jobs: int | None = None,
-        device: str = "cpu",
-    ) -> None:
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.solver = solver
-        self.tol = tol
-        self.cache_size = cache_size
-        self.class_weight = class_weight
-        self.max_seconds = max_seconds
-        self.multi_class = multi_class
-        self.decision_function_shape = decision_function_shape
-        self.probability = probability
-        self.n_jobs = n_jobs
-        self.device = device
+    C: float = 1.0
+    _: KW_ONLY
+    kernel: Any = "rbf"
+    degree: int = 3
+    gamma: Any = "scale"
+    coef0: float = 0.0
+    solver: str = "auto"
+    tol: float = 1e-3
+    cache_size: float = 500.0
+    class_weight: Any = None
+    max_seconds: float | None = None
+    multi_class: str = "ovo"
+    decision_function_shape: str = "ovr"
+    probability: bool = False
+    n_jobs: int | None = None
+    device: str = "cpu"
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelSVM:
         """Find the machine and prove how close to the best it is."""
-        present = present_rows(self, X, y, sample_weight)
-        X, y, sample_weight = map(present.of, (X, y, sample_weight))
+        kept, X, y, sample_weight = present_rows(self, X, y, sample_weight)
         with worked_on(self, X):
             self._fitted(X, y, sample_weight)
             self._calibration = None
             if self.probability:
                 self._calibration = held_out_calibration(self, X, y, sample_weight)
-        present.number_support(self)
+        number_support(self, kept)
         return self
 
     def _fitted(self, X: Any, y: Any, sample_weight: Any) -> KernelSVM:
@@ -241,8 +224,7 @@ class KernelSVM(CalibratedProbabilities, KernelClassifier):
                 f"decision_function_shape='ovo' needs multi_class='ovo': with multi_class="
                 f"{self.multi_class!r} there are no models of pairs."
             )
-        if self.n_jobs == 0:
-            raise ValueError("n_jobs must not be 0. Use None for every core.")
+        threads_of(self.n_jobs)  # which refuses 0
         X, y = self._kernel_data(X, y, sample_weight)
         self.classes_, codes = several_classes(self, y)
         weights = row_weights(self, codes, sample_weight, self.class_weight)
@@ -285,7 +267,7 @@ class KernelSVM(CalibratedProbabilities, KernelClassifier):
         return Effort(
             tol=float(self.tol),
             cache_bytes=int(float(self.cache_size) * 2**20),
-            workers=int(effective_n_jobs(self.n_jobs or -1)),
+            workers=threads_of(self.n_jobs),
             deadline=time.perf_counter() + seconds,
         )
 
@@ -370,12 +352,12 @@ class KernelSVM(CalibratedProbabilities, KernelClassifier):
         """Return the two classes of every machine: a positive score speaks for the second."""
         return [(below, above) for above, below in self._pairs()]
 
-    def _facts(self) -> list[tuple[str, str]]:
+    def _work(self) -> str:
         steps = "steps of a row" if self.multi_class == "direct" else "pair steps"
-        work = f"{np.sum(self.n_iter_):,} {steps} in {self.n_passes_:,.0f} chunks"
-        support = f"{len(self.support_):,} rows"
-        facts = [(a, work if a == "work" else b) for a, b in super()._facts()]
-        return [*facts, ("support", support)]
+        return f"{np.sum(self.n_iter_):,} {steps} in {self.n_passes_:,.0f} chunks"
+
+    def _facts(self) -> list[tuple[str, str]]:
+        return [*super()._facts(), ("support", f"{len(self.support_):,} rows")]
 
     # ---- replay
 

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any
-
-import numpy as np
 
 from separatrix.certificates.separation import check_margin_bounds
 from separatrix.core.checks import one_of, positive, two_classes
-from separatrix.core.models import seed_of
+from separatrix.core.models import seed_of, with_settings
 from separatrix.errors import DataError
 from separatrix.estimators._base import LinearClassifier
-from separatrix.estimators._run import Run
-from separatrix.estimators._scale_warning import warn_of_scale
-from separatrix.estimators._validate import training_data
+from separatrix.estimators._validate import training_data, warn_of_scale
+from separatrix.estimators.replay import Run
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.running.drive import Status, solve
 from separatrix.solvers.updates import kozinec
 
 
+@with_settings
 class Kozinec(LinearClassifier):
     """Kozinec's algorithm: a separating hyperplane; with `epsilon`, one of nearly largest margin.
 
@@ -74,27 +73,15 @@ class Kozinec(LinearClassifier):
     """
 
     takes_many_classes = False
-    dual_coef_: np.ndarray
-    margin_bounds_: tuple[float, float]
 
-    def __init__(
-        self,
-        epsilon: float | None = None,
-        *,
-        order: str = "cyclic",
-        max_updates: int | None = None,
-        max_passes: float | None = None,
-        max_seconds: float | None = None,
-        fit_intercept: bool = True,
-        random_state: Any = 0,
-    ) -> None:
-        self.epsilon = epsilon
-        self.order = order
-        self.max_updates = max_updates
-        self.max_passes = max_passes
-        self.max_seconds = max_seconds
-        self.fit_intercept = fit_intercept
-        self.random_state = random_state
+    epsilon: float | None = None
+    _: KW_ONLY
+    order: str = "cyclic"
+    max_updates: int | None = None
+    max_passes: float | None = None
+    max_seconds: float | None = None
+    fit_intercept: bool = True
+    random_state: Any = 0
 
     def _run(self, X: Any, y: Any) -> Run:
         """Pose the problem and the settings that `fit` and `sx.replay` share."""

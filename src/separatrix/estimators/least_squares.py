@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.metrics import r2_score
-from sklearn.utils import RegressorTags
+from sklearn.base import clone
+from sklearn.metrics import check_scoring, r2_score
+from sklearn.model_selection import check_cv
+from sklearn.utils import RegressorTags, _safe_indexing
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
@@ -15,22 +18,21 @@ from separatrix._device import on_host
 from separatrix.certificates.least_squares import check_least_squares
 from separatrix.certificates.nonnegative_squares import check_nonnegative_squares
 from separatrix.core.checks import one_of, positive, several_classes
-from separatrix.core.linear_model import available_unless
+from separatrix.core.linear_model import available_unless, decided
+from separatrix.core.models import with_settings
 from separatrix.errors import DataError
-from separatrix.estimators._absent_classes import present_rows
 from separatrix.estimators._base import LinearClassifier
-from separatrix.estimators._ridge_choice import scores_by_folds, scores_left_out
 from separatrix.estimators._validate import (
+    all_weighted,
     brought,
-    checked_weights,
     new_data,
+    present_rows,
     regression_data,
     row_weights,
     training_data,
     worked_on,
 )
 from separatrix.problem.canonical import targets_of
-from separatrix.problem.signed import as_matrix
 from separatrix.solvers.closed_forms.least_squares import Solution, solve_least_squares
 from separatrix.solvers.closed_forms.leave_one_out import leave_one_out
 from separatrix.solvers.closed_forms.nonnegative import solve_nonnegative
@@ -43,13 +45,7 @@ def _without_classes(machine: LeastSquares) -> str | None:
     return "task='regression' has no classes to decide between. Use predict."
 
 
-def _weighted(X: Any, y: np.ndarray, sample_weight: Any) -> tuple[Any, np.ndarray, np.ndarray]:
-    """Return X as float64, y, and the weight of every row."""
-    X = as_matrix(X).astype(np.float64, copy=False)
-    weights = checked_weights(sample_weight, X)
-    return X, y, np.ones(X.shape[0]) if weights is None else weights
-
-
+@with_settings
 class LeastSquares(LinearClassifier):
     """Fit a linear function to targets by least squares; decide for the class of largest output.
 
@@ -128,38 +124,17 @@ class LeastSquares(LinearClassifier):
     [2.0]
     """
 
-    ridge_: float
-    loo_error_: np.ndarray | None
-    loo_mistakes_: np.ndarray | None
-    cv_scores_: np.ndarray | None
-    rank_: int | None
-    method_: str
-    _has_many_labels: bool
-
-    def __init__(
-        self,
-        ridge: Any = 0.0,
-        *,
-        positive: bool = False,
-        cv: Any = None,
-        scoring: Any = None,
-        task: str = "classification",
-        class_weight: Any = None,
-        fit_intercept: bool = True,
-        tol: float = 1e-9,
-        max_passes: float | None = None,
-        device: str = "cpu",
-    ) -> None:
-        self.ridge = ridge
-        self.positive = positive
-        self.cv = cv
-        self.scoring = scoring
-        self.task = task
-        self.class_weight = class_weight
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_passes = max_passes
-        self.device = device
+    ridge: Any = 0.0
+    _: KW_ONLY
+    positive: bool = False
+    cv: Any = None
+    scoring: Any = None
+    task: str = "classification"
+    class_weight: Any = None
+    fit_intercept: bool = True
+    tol: float = 1e-9
+    max_passes: float | None = None
+    device: str = "cpu"
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -179,8 +154,7 @@ class LeastSquares(LinearClassifier):
     def _fitted(self, X: Any, y: Any, sample_weight: Any) -> LeastSquares:
         ridges = self._checked()
         if self.task != "regression":
-            present = present_rows(self, X, y, sample_weight)
-            X, y, sample_weight = map(present.of, (X, y, sample_weight))
+            _, X, y, sample_weight = present_rows(self, X, y, sample_weight)
         place, X, y, sample_weight = brought(self.device, X, y, sample_weight)
         every = X, y, weights = self._rows(X, y, sample_weight)
         if not (weights > 0.0).all():
@@ -208,10 +182,10 @@ class LeastSquares(LinearClassifier):
         self._has_many_labels = False
         if self.task == "regression":
             X, y = regression_data(self, X, y)
-            return _weighted(X, y, sample_weight)
+            return all_weighted(X, y, sample_weight)
         if type_of_target(on_host(y)) == "multilabel-indicator":
             return self._labelled_rows(X, y, sample_weight)
-        X, y, weights = _weighted(*training_data(self, X, y), sample_weight)
+        X, y, weights = all_weighted(*training_data(self, X, y), sample_weight)
         self.classes_, codes = several_classes(self, y[weights > 0.0])
         if self.class_weight is not None:
             kept = weights > 0.0
@@ -227,7 +201,7 @@ class LeastSquares(LinearClassifier):
                 "class_weight is for one label a row, and y has several. Use sample_weight."
             )
         X, labels = regression_data(self, X, y.toarray() if sp.issparse(y) else y)
-        X, labels, weights = _weighted(X, labels, sample_weight)
+        X, labels, weights = all_weighted(X, labels, sample_weight)
         self._has_many_labels = True
         self.classes_ = np.arange(labels.shape[1])
         return X, labels.astype(np.int64), weights
@@ -271,7 +245,7 @@ class LeastSquares(LinearClassifier):
         if np.ndim(self.ridge) == 0 and self.cv is None and self.scoring is None:
             return
         if self.cv is not None:
-            self.cv_scores_ = scores_by_folds(self, *(every or (X, y, weights)), ridges)
+            self.cv_scores_ = _scores_by_folds(self, *(every or (X, y, weights)), ridges)
             self.ridge_ = float(ridges[int(np.argmax(np.nanmean(self.cv_scores_, axis=1)))])
             return
         if self.positive:
@@ -283,7 +257,7 @@ class LeastSquares(LinearClassifier):
         self.loo_error_ = found.errors
         self.ridge_ = float(ridges[int(np.argmin(found.errors))])
         if self.scoring is not None:
-            self.cv_scores_ = scores_left_out(self, found.outputs, X, y, weights)
+            self.cv_scores_ = _scores_left_out(self, found.outputs, X, y, weights)
             self.ridge_ = float(ridges[int(np.argmax(self.cv_scores_))])
         if self.task == "classification":
             one = T.shape[1] == 1
@@ -367,3 +341,74 @@ class LeastSquares(LinearClassifier):
         elif self.loo_error_ is not None:
             rows.append(("loo", f"squared error {self.loo_error_.min():.4g} on rows left out"))
         return [*rows, ("proof", str(self.certificate_))]
+
+
+# ---- which ridge of a list is taken: by rows left out one at a time, or by folds
+
+
+def _scores_by_folds(
+    model: LeastSquares, X: Any, y: np.ndarray, weights: np.ndarray, ridges: np.ndarray
+) -> np.ndarray:
+    """Return the score of every ridge (a row) in every fold, larger is better."""
+    is_classifier = model.task != "regression"
+    folds = list(check_cv(model.cv, y, classifier=is_classifier).split(X, y))
+    found = np.empty((len(ridges), len(folds)))
+    for row, ridge in enumerate(ridges):
+        for column, (train, test) in enumerate(folds):
+            one = clone(model).set_params(ridge=float(ridge), cv=None, scoring=None)
+            one.set_params(class_weight=None)  # they are in the weights already
+            one.fit(_safe_indexing(X, train), y[train], sample_weight=weights[train])
+            scorer = check_scoring(one, scoring=model.scoring)
+            found[row, column] = _score(
+                scorer, one, _safe_indexing(X, test), y[test], weights[test]
+            )
+    return found
+
+
+class _Answers:
+    """A model that has its answers ready: what the rows left out were given."""
+
+    def __init__(self, model: Any, outputs: np.ndarray) -> None:
+        self._model, self._outputs = model, outputs
+        self.classes_ = getattr(model, "classes_", None)
+        self._estimator_type = "regressor" if model.task == "regression" else "classifier"
+
+    def fit(self, X: Any, y: Any) -> _Answers:
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        return self._model.__sklearn_tags__()
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        return self._outputs.ravel() if self._outputs.shape[1] == 1 else self._outputs
+
+    def predict(self, X: Any) -> np.ndarray:
+        scores = self.decision_function(X)
+        if self._model.task == "regression":
+            return scores
+        if self._model._has_many_labels:
+            return (scores.reshape(len(scores), -1) > 0.0).astype(int)
+        return decided(self._model.classes_, scores)
+
+
+def _scores_left_out(
+    model: Any, outputs: list[np.ndarray], X: Any, y: np.ndarray, weights: np.ndarray
+) -> np.ndarray:
+    """Return the score that the outputs of every ridge have on the rows left out."""
+    scores = []
+    for out in outputs:
+        answers = _Answers(model, out)
+        scorer = check_scoring(answers, scoring=model.scoring)
+        known = np.isfinite(out).all()
+        scores.append(_score(scorer, answers, X, y, weights) if known else -np.inf)
+    return np.array(scores, dtype=np.float64)
+
+
+def _score(scorer: Any, model: Any, X: Any, y: np.ndarray, weights: np.ndarray) -> float:
+    """Return a score, NaN where no row counts; a scorer of one's own need not know of weights."""
+    if (weights == 1.0).all():
+        return float(scorer(model, X, y))
+    return float(scorer(model, X, y, sample_weight=weights)) if weights.any() else np.nan

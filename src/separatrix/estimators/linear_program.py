@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
 
 from separatrix.certificates.separation import check_separation
 from separatrix.core.checks import two_classes
+from separatrix.core.models import with_settings
 from separatrix.core.verdict import Verdict, Witness, verdict_on
-from separatrix.estimators._absent_classes import present_rows
 from separatrix.estimators._base import LinearClassifier
-from separatrix.estimators._validate import training_data, weighted_rows
+from separatrix.estimators._validate import present_rows, training_data, weighted_rows
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.running.drive import Status
 from separatrix.solvers.separability.linear_program import Solution, solve_feasibility, solve_robust
@@ -19,6 +20,7 @@ from separatrix.solvers.separability.linear_program import Solution, solve_feasi
 _APART = 1e-6
 
 
+@with_settings
 class LinearProgramHalfspace(LinearClassifier):
     """Find a halfspace with no training error, or with `slack` the one of least mean violation.
 
@@ -67,15 +69,10 @@ class LinearProgramHalfspace(LinearClassifier):
     """
 
     takes_many_classes = False
-    dual_coef_: np.ndarray
-    slack_: np.ndarray
-    objective_: float
-    dual_objective_: float
-    witness_: Witness | None
 
-    def __init__(self, slack: bool = False, *, fit_intercept: bool = True) -> None:
-        self.slack = slack
-        self.fit_intercept = fit_intercept
+    slack: bool = False
+    _: KW_ONLY
+    fit_intercept: bool = True
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearProgramHalfspace:
         """Solve the linear program and prove what it claims.
@@ -83,14 +80,14 @@ class LinearProgramHalfspace(LinearClassifier):
         Weights are costs: the mean violation counts each row by its weight, k like k copies of the
         row. A row of weight 0 is left out of program and certificate.
         """
-        present = present_rows(self, X, y, sample_weight)
-        X, y, sample_weight = map(present.of, (X, y, sample_weight))
+        _, X, y, sample_weight = present_rows(self, X, y, sample_weight)
         X, y = training_data(self, X, y)
         every = X.astype(np.float64, copy=False)
         X, y, costs = weighted_rows(X, y, sample_weight)
         self.classes_, signs = two_classes(self, y)
         problem = SignedProblem(X, signs, self.fit_intercept)
-        self.witness_, self.n_passes_ = None, 0.0
+        self.witness_: Witness | None = None
+        self.n_passes_ = 0.0
         self._solve(problem, costs)
         if X.shape[0] < every.shape[0]:
             self._number_rows(np.flatnonzero(np.asarray(sample_weight) > 0.0), every.shape[0])
@@ -157,6 +154,8 @@ class LinearProgramHalfspace(LinearClassifier):
         else:
             self.certificate_ = check_separation(problem, w, self._class_names())
 
+    def _work(self) -> str:
+        return ""
+
     def _facts(self) -> list[tuple[str, str]]:
-        facts = [fact for fact in super()._facts() if fact[0] != "work"]
-        return [*facts, ("work", f"{self.n_iter_:,} iterations of HiGHS")]
+        return [*super()._facts(), ("work", f"{self.n_iter_:,} iterations of HiGHS")]

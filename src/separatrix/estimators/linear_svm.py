@@ -21,9 +21,14 @@ from separatrix.core import machine as core
 from separatrix.core.checks import one_of
 from separatrix.core.linear_model import Calibration, fitted_slopes
 from separatrix.data.partitions import Partitions
-from separatrix.estimators._absent_classes import present_rows
 from separatrix.estimators._machine import Machine, with_callbacks
-from separatrix.estimators._validate import moved_once, training_data, worked_on
+from separatrix.estimators._validate import (
+    moved_once,
+    number_support,
+    present_rows,
+    training_data,
+    worked_on,
+)
 from separatrix.estimators.replay import replay_each_pair
 from separatrix.solvers.linear.model_run import MachineFrame
 
@@ -146,13 +151,12 @@ class LinearSVM(Machine, core.LinearSVM):
             self._calibration = None
             fitted: LinearSVM = fit_partitions(self, X, sample_weight, self.loss)
             return fitted
-        present = present_rows(self, X, y, sample_weight)
-        X, y, sample_weight = map(present.of, (X, y, sample_weight))
+        kept, X, y, sample_weight = present_rows(self, X, y, sample_weight)
         with worked_on(self, X):
             self._fit_rows(X, y, sample_weight)
             if self.probability:
                 self._calibration = held_out_calibration(self, X, y, sample_weight)
-        present.number_support(self)
+        number_support(self, kept)
         return self
 
     def _replay(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[MachineFrame]:

@@ -7,9 +7,8 @@ from typing import Any
 
 from separatrix.core import machine as core
 from separatrix.data.partitions import Partitions
-from separatrix.estimators._absent_classes import present_rows
 from separatrix.estimators._machine import Machine, with_callbacks
-from separatrix.estimators._validate import worked_on
+from separatrix.estimators._validate import present_rows, worked_on
 from separatrix.estimators.replay import replay_each_pair
 from separatrix.solvers.linear.model_run import MachineFrame
 from separatrix.solvers.running.drive import Status
@@ -120,8 +119,7 @@ class LogisticRegression(Machine, core.LogisticRegression):
             self.verdict_ = None
             machine: LogisticRegression = fit_partitions(self, X, sample_weight, "logistic")
             return machine
-        present = present_rows(self, X, y, sample_weight)
-        X, y, sample_weight = map(present.of, (X, y, sample_weight))
+        _, X, y, sample_weight = present_rows(self, X, y, sample_weight)
         with worked_on(self, X):
             self._fit_rows(X, y, sample_weight)
         self._warn_of_separation(stacklevel=3)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import wraps
 from types import MethodType
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import (
@@ -20,12 +20,11 @@ from sklearn.utils.validation import (
 )
 
 from separatrix._device import on_host
+from separatrix.certificates.two_bounds import parts_hold
 from separatrix.core.checks import several_classes
 from separatrix.core.linear_model import SCORES_ONLY, Absent, available_unless, pairs_of, tally
-from separatrix.estimators._absent_classes import present_rows
-from separatrix.estimators._kind import AnswersInKind
-from separatrix.estimators._part_proofs import PartProofs
-from separatrix.estimators._validate import new_data, training_data
+from separatrix.estimators._base import AnswersInKind
+from separatrix.estimators._validate import new_data, present_rows, threads_of, training_data
 from separatrix.estimators.replay import frames_of, numbered
 
 __all__ = ["ManyClasses", "OneVsOne", "OneVsRest"]
@@ -103,8 +102,7 @@ class ManyClasses(AnswersInKind, MetaEstimatorMixin, ClassifierMixin, BaseEstima
     @_offered_by_estimator
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> ManyClasses:
         """Fit one copy of the estimator for every machine, in threads."""
-        present = present_rows(self, X, y, sample_weight)
-        X, y, sample_weight = map(present.of, (X, y, sample_weight))
+        _, X, y, sample_weight = present_rows(self, X, y, sample_weight)
         X, y = training_data(self, X, y)
         self.classes_, codes = several_classes(self, y)
         if sample_weight is not None:
@@ -116,9 +114,6 @@ class ManyClasses(AnswersInKind, MetaEstimatorMixin, ClassifierMixin, BaseEstima
         return self
 
     def _fitted(self, X: Any, tasks: Sequence[Task], sample_weight: Any) -> list[Any]:
-        if self.n_jobs == 0:
-            raise ValueError("n_jobs must not be 0. Use None for every core.")
-
         def work(task: Task) -> Any:
             rows, labels = task
             one = clone(self.estimator)
@@ -127,7 +122,7 @@ class ManyClasses(AnswersInKind, MetaEstimatorMixin, ClassifierMixin, BaseEstima
                 return one.fit(part, labels)
             return one.fit(part, labels, sample_weight if rows is None else sample_weight[rows])
 
-        workers = min(len(tasks), effective_n_jobs(self.n_jobs or -1))
+        workers = min(len(tasks), threads_of(self.n_jobs))
         if workers == 1:
             return [work(task) for task in tasks]
         with ThreadPoolExecutor(workers) as pool:
@@ -293,3 +288,49 @@ class OneVsOne(ManyClasses):
 
     def _scores(self, X: Any) -> np.ndarray:
         return tally(self._margins(X), self.pairs_, len(self.classes_))
+
+
+@dataclass(frozen=True, eq=False)
+class PartProofs:
+    """One certificate a model, checked on its rows: of class b against a (-1: all others).
+
+    A model that has none has None here, and then the whole does not hold.
+    """
+
+    parts: tuple[Any, ...]
+    sides: tuple[tuple[int, int], ...]
+    classes: tuple[str, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether every model has a claim."""
+        return all(part is not None and bool(part.holds) for part in self.parts)
+
+    @property
+    def missing(self) -> int:
+        """How many models have no certificate."""
+        return sum(part is None for part in self.parts)
+
+    def check(self, X: Any, y: Any) -> bool:
+        """Prove the claim of every model again, from its own rows."""
+        classes, codes = np.unique(np.asarray(on_host(y)), return_inverse=True)
+        if tuple(str(name) for name in classes) != self.classes or self.missing:
+            return False
+        if self.sides not in _ways(len(classes)) or len(self.parts) != len(self.sides):
+            return False
+        return parts_hold(self.parts, self.sides, X, codes)
+
+    def __str__(self) -> str:
+        """Say in one sentence what is proved."""
+        if self.missing:
+            return f"not proved: {self.missing} of {len(self.parts)} models have no certificate"
+        if not self.holds:
+            return next(str(part) for part in self.parts if not part.holds)
+        first = str(self.parts[0]).removeprefix("proved: ")
+        return f"proved of each of the {len(self.parts)} models; of the first: {first}"
+
+
+def _ways(n_classes: int) -> tuple[Any, ...]:
+    """Return the pairs of each class against the rest, and of each class against each other."""
+    each = pairs_of(n_classes)
+    return (((-1, 1),) if n_classes == 2 else tuple((-1, b) for b in range(n_classes))), each

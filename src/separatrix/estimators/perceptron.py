@@ -1,8 +1,9 @@
-"""The perceptron as a scikit-learn classifier, for two classes and for many."""
+"""The perceptron as a scikit-learn classifier, and ``sx.novikoff``, the bound on its mistakes."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
@@ -10,23 +11,26 @@ import numpy as np
 from separatrix.certificates.separation import check_separation, misplaced
 from separatrix.core.checks import one_of, positive, several_classes
 from separatrix.core.linear_model import available_unless
-from separatrix.core.models import seed_of
-from separatrix.core.novikoff import Novikoff, mistake_bound
+from separatrix.core.models import seed_of, with_settings
+from separatrix.core.novikoff import Novikoff, NovikoffProof, mistake_bound, novikoff_proof
 from separatrix.errors import DataError
-from separatrix.estimators._absent_classes import present_rows
 from separatrix.estimators._base import LinearClassifier
-from separatrix.estimators._repeated_rows import repeated_rows
-from separatrix.estimators._run import Run, first_weights, given_weights
-from separatrix.estimators._scale_warning import warn_of_scale
-from separatrix.estimators._validate import training_data
+from separatrix.estimators._validate import (
+    class_codes,
+    present_rows,
+    repeated_rows,
+    training_data,
+    warn_of_scale,
+)
+from separatrix.estimators.replay import Run, first_weights, given_weights, replay
 from separatrix.problem.equilibrate import column_exponents, divided_columns, divides_exactly
 from separatrix.problem.signed import KeslerProblem, SignedProblem
 from separatrix.solvers.running.drive import Status, solve
 from separatrix.solvers.updates import perceptron
 
+__all__ = ["Perceptron", "novikoff"]
+
 _AS_COSTS = "SGD(loss='perceptron') takes any weights, as costs of rows."
-
-
 _CHEAP_PASS = 2_000  # entries of X
 
 
@@ -39,6 +43,7 @@ def _without_a_stream(estimator: Any) -> str | None:
     )
 
 
+@with_settings
 class Perceptron(LinearClassifier):
     """The perceptron: add misclassified rows to the weights until there are none.
 
@@ -120,46 +125,23 @@ class Perceptron(LinearClassifier):
     (True, 'separated')
     """
 
-    errors_: int | None
-    novikoff_: Novikoff | None
-    _stream: tuple[np.ndarray, np.ndarray, float]  # last weights, answer, visits averaged
-
-    def __init__(
-        self,
-        *,
-        update: str = "single",
-        order: str = "cyclic",
-        batch_size: int = 32,
-        learning_rate: float = 1.0,
-        decay: float = 0.0,
-        init: Any = "zeros",
-        scale: bool = False,
-        pocket: bool | str = True,
-        average: bool = False,
-        max_updates: int | None = None,
-        max_passes: float | None = None,
-        max_seconds: float | None = None,
-        patience: int | None = None,
-        tol: float | None = None,
-        fit_intercept: bool = True,
-        random_state: Any = 0,
-    ) -> None:
-        self.update = update
-        self.order = order
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.decay = decay
-        self.init = init
-        self.scale = scale
-        self.pocket = pocket
-        self.average = average
-        self.max_updates = max_updates
-        self.max_passes = max_passes
-        self.max_seconds = max_seconds
-        self.patience = patience
-        self.tol = tol
-        self.fit_intercept = fit_intercept
-        self.random_state = random_state
+    _: KW_ONLY
+    update: str = "single"
+    order: str = "cyclic"
+    batch_size: int = 32
+    learning_rate: float = 1.0
+    decay: float = 0.0
+    init: Any = "zeros"
+    scale: bool = False
+    pocket: bool | str = True
+    average: bool = False
+    max_updates: int | None = None
+    max_passes: float | None = None
+    max_seconds: float | None = None
+    patience: int | None = None
+    tol: float | None = None
+    fit_intercept: bool = True
+    random_state: Any = 0
 
     def _check_parameters(self) -> None:
         one_of("update", self.update, ("single", "minibatch", "batch"))
@@ -242,9 +224,8 @@ class Perceptron(LinearClassifier):
         `coef_init` and `intercept_init` are first weights in the shapes of `coef_` and
         `intercept_`: they go before `init`.
         """
-        present = present_rows(self, X, y, sample_weight)
+        _, X, y, sample_weight = present_rows(self, X, y, sample_weight)
         init = None if coef_init is None and intercept_init is None else (coef_init, intercept_init)
-        X, y, sample_weight = map(present.of, (X, y, sample_weight))
         run = self._run(X, y, sample_weight, init)
         if not self.scale:
             warn_of_scale(self, run.given.X, "Perceptron(scale=True) in Python")
@@ -265,11 +246,12 @@ class Perceptron(LinearClassifier):
             )
         self.coef_, self.intercept_ = run.given.weights(w)
         self.n_iter_, self.n_passes_ = state.updates, state.passes
-        self.errors_ = misplaced(run.given, w)
+        self.errors_: int | None = misplaced(run.given, w)
         # Powers of two change no sign, so what was found for scaled columns holds for these.
         self.certificate_ = check_separation(run.given, w, self._class_names())
         self.novikoff_ = self._mistake_bound(run, state)
         visits = state.passes * run.problem.n_rows
+        # What `partial_fit` goes on from: the last weights, the answer, the visits averaged.
         self._stream = (run.as_given(state.w), w, visits)
         if self.status_ is Status.SEPARATED and not self.certificate_.holds:
             self.status_ = Status.AVERAGED if self.average else Status.UNPROVED
@@ -309,10 +291,7 @@ class Perceptron(LinearClassifier):
             if classes is None:
                 raise ValueError("classes must be passed on the first call to partial_fit.")
             self.classes_, _ = several_classes(self, np.asarray(classes))
-        codes = np.searchsorted(self.classes_, y).clip(max=len(self.classes_) - 1)
-        if not np.array_equal(self.classes_[codes], y):
-            unknown = sorted(set(y.tolist()) - set(self.classes_.tolist()))
-            raise DataError(f"y holds labels that are not among the classes: {unknown}.")
+        codes = class_codes(self.classes_, y)
         X, codes = repeated_rows(self, X, codes, sample_weight, _AS_COSTS)
         self._learn_once(self._pose(X, codes), first_call)
         return self
@@ -338,3 +317,47 @@ class Perceptron(LinearClassifier):
         self.errors_ = None
         self.n_iter_ = state.updates
         self.n_passes_ = state.passes + (0.0 if first_call else self.n_passes_)
+
+
+def novikoff(model: Perceptron, X: Any, y: Any) -> NovikoffProof:
+    """Bound the mistakes of a perceptron by (R B)^2, and follow the proof update by update.
+
+    Parameters
+    ----------
+    model : Perceptron
+        With single updates and a fixed rate. It is run again; it need not be fitted.
+    X, y : arrays
+        Rows, and labels of two classes.
+
+    Returns
+    -------
+    NovikoffProof
+        R, B, the bound, and the sequences `least` <= `along` <= `length` <= `most`.
+
+    See Also
+    --------
+    Perceptron : the rule whose mistakes are bounded.
+    replay : every update, one by one.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> X, y = [[1, 1], [2, -2], [-1, -1.5], [-2, 1], [1.5, -0.5]], [1, -1, -1, 1, 1]
+    >>> proof = sx.novikoff(sx.Perceptron(), X, y)
+    >>> print(proof)
+    R = 3, B = 1.86052: at most 31 mistakes; 3 were made
+    >>> bool((proof.least <= proof.along + 1e-9).all()), bool((proof.length <= proof.most).all())
+    (True, True)
+    """
+    if not isinstance(model, Perceptron) or model.update != "single" or model.decay != 0.0:
+        raise ValueError(
+            "Novikoff's bound is for a Perceptron with update='single' and decay=0. "
+            f"Got {model!r} instead."
+        )
+    if model.scale or model.average:
+        raise ValueError("Novikoff's proof follows the weights: use scale=False, average=False.")
+    frames = list(replay(model, X, y))
+    run = model._run(X, y)
+    return novikoff_proof(
+        run.problem, [frame.weights for frame in frames], float(model.learning_rate)
+    )

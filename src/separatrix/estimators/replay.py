@@ -1,21 +1,44 @@
-"""Every update of a fit, as frames: what `fit` does, to the last bit."""
+"""One run of an iterative method, as `fit` makes it, and every update of it as frames."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
+from separatrix.core.checks import positive
 from separatrix.core.linear_model import pairs_of
 from separatrix.core.machine import machine_of_a_pair
-from separatrix.estimators._run import Run
+from separatrix.errors import DataError
+from separatrix.problem.equilibrate import (
+    packed,
+    packed_weights,
+    packing_order,
+    unpacked_weights,
+    weights_of_undivided,
+)
 from separatrix.solvers.running import drive
-from separatrix.solvers.running.drive import Frame
+from separatrix.solvers.running.drive import NO_LIMIT, Frame
 
-__all__ = ["frames_of", "numbered", "replay", "replay_each_pair"]
+__all__ = [
+    "Run",
+    "first_weights",
+    "frames_of",
+    "given_weights",
+    "numbered",
+    "replay",
+    "replay_each_pair",
+]
+
+_SINGLE_UPDATES = 1_000_000
+_WHOLE_PASSES = 10_000
+_SMALL = 0.01
+_MOST_ENTRIES = 10_000  # of a run in fractions
 
 
 def replay(estimator: Any, X: Any, y: Any, *, exact: bool = False) -> Iterator[Frame]:
@@ -71,11 +94,7 @@ def replay(estimator: Any, X: Any, y: Any, *, exact: bool = False) -> Iterator[F
     """
     if not hasattr(estimator, "get_params"):
         raise TypeError(f"{type(estimator).__name__} has no updates to replay.")
-    if exact:
-        from separatrix.estimators._exact_replay import exact_frames
-
-        return exact_frames(clone(estimator), X, y)
-    return frames_of(clone(estimator), X, y)
+    return (_exact_frames if exact else frames_of)(clone(estimator), X, y)
 
 
 def frames_of(estimator: Any, X: Any, y: Any) -> Iterator[Any]:
@@ -99,6 +118,46 @@ def _as_given(run: Run) -> Iterator[Frame]:
         given = dataclasses.replace(frame, weights=run.as_given(frame.weights))
         before = given if before is None else drive.after(before, given)
         yield before
+
+
+def _exact_frames(model: Any, X: Any, y: Any) -> Iterator[Frame]:
+    """Return the frames of a run in fractions; refuse what is not a small example."""
+    from separatrix.estimators.kozinec import Kozinec
+    from separatrix.estimators.perceptron import Perceptron
+    from separatrix.solvers.updates.in_fractions import kozinec_frames, perceptron_frames
+
+    plain = (
+        isinstance(model, Perceptron)
+        and (model.update, model.order, model.decay) == ("single", "cyclic", 0.0)
+        and not (model.scale or model.average)
+    ) or (isinstance(model, Kozinec) and model.order == "cyclic" and model.epsilon is None)
+    if not plain:
+        raise ValueError(
+            "exact=True follows Perceptron(update='single', order='cyclic') with a fixed rate, and "
+            f"Kozinec(order='cyclic') without epsilon. Got {model!r} instead."
+        )
+    run = model._run(X, y)
+    if len(model.classes_) != 2:
+        raise ValueError(f"exact=True is for two classes. Got {len(model.classes_)} instead.")
+    rows = run.given.signed_rows()
+    if rows.size > _MOST_ENTRIES:
+        raise ValueError(
+            f"exact=True is for small examples, of up to {_MOST_ENTRIES:,} entries. Got "
+            f"{rows.size:,} instead."
+        )
+    exact = [_as_written(row) for row in rows]
+    if isinstance(model, Kozinec):
+        frames: Iterator[Frame] = kozinec_frames(exact, run.budget)
+        return frames
+    first = _as_written(run.as_given(run.settings["first"]))
+    rate = Fraction(repr(float(model.learning_rate)))
+    followed: Iterator[Frame] = perceptron_frames(exact, first, rate, run.budget)
+    return followed
+
+
+def _as_written(values: np.ndarray) -> tuple[Fraction, ...]:
+    """Return the decimals that name these floats, as fractions."""
+    return tuple(Fraction(repr(float(v))) for v in values)
 
 
 def numbered(
@@ -133,3 +192,115 @@ def replay_each_pair(machine: Any, X: Any, y: Any, loss: str) -> Iterator[Any]:
             yield from numbered(run, number, rows, len(codes))
 
     return frames()
+
+
+# ---- a run, and its first weights
+
+
+@dataclass(frozen=True)
+class Run:
+    """What to solve, how, and for how long.
+
+    `problem` may be `given` with its columns scaled by the powers of two of `exponents`, and put in
+    an `order` that is faster to visit.
+    """
+
+    method: Any
+    problem: Any
+    settings: dict[str, Any]
+    budget: int
+    seconds: float
+    given: Any
+    exponents: np.ndarray | None = None
+    order: np.ndarray | None = None
+
+    def as_given(self, w: np.ndarray) -> np.ndarray:
+        """Return the weights for the columns as they were given."""
+        coef, intercept = self.problem.weights(w)
+        if self.order is not None:
+            coef = unpacked_weights(coef, self.order)
+        if self.exponents is not None:
+            with np.errstate(over="ignore"):
+                coef = weights_of_undivided(coef, self.exponents)
+        return np.asarray(self.given.homogeneous(coef, intercept))
+
+    @classmethod
+    def of(
+        cls,
+        estimator: Any,
+        method: Any,
+        problem: Any,
+        settings: dict[str, Any],
+        whole_passes: bool,
+        given: Any = None,
+        exponents: np.ndarray | None = None,
+    ) -> Run:
+        """Read the budgets of an estimator; where an update costs a pass, allow fewer of them."""
+        for name in ("max_updates", "max_passes", "max_seconds"):
+            whole = name == "max_updates"
+            positive(name, getattr(estimator, name), whole=whole, optional=True)
+        updates = estimator.max_updates
+        if updates is None:
+            updates = _WHOLE_PASSES if whole_passes else _SINGLE_UPDATES
+        if estimator.max_passes is not None:
+            settings = {**settings, "max_passes": estimator.max_passes}
+        seconds = np.inf if estimator.max_seconds is None else float(estimator.max_seconds)
+        given = problem if given is None else given
+        order = packing_order(problem)
+        if order is not None:
+            if settings.get("first") is not None:
+                coef, intercept = problem.weights(settings["first"])
+                first = problem.homogeneous(packed_weights(coef, order), intercept)
+                settings = {**settings, "first": first}
+            problem = packed(problem, order)
+        budget = min(int(updates), NO_LIMIT)
+        return cls(method, problem, settings, budget, seconds, given, exponents, order)
+
+
+def first_weights(init: Any, problem: Any, seed: int) -> np.ndarray:
+    """Return zeros, small random numbers, or the weights given.
+
+    Weights given are one row of [intercept, features] for two classes, one row for each class
+    where there are more.
+    """
+    if isinstance(init, str):
+        if init == "zeros":
+            return np.zeros(problem.dimension)
+        if init == "random":
+            draws = np.random.default_rng(seed).normal(scale=_SMALL, size=problem.dimension)
+            return np.asarray(problem.homogeneous(*problem.weights(draws)))
+        raise ValueError(f"init must be 'zeros', 'random' or an array. Got {init!r} instead.")
+    w = np.asarray(init, dtype=np.float64).ravel()
+    if w.size != problem.dimension:
+        raise ValueError(
+            f"init must hold {problem.dimension} numbers, intercept first. Got {w.size} instead."
+        )
+    if not np.isfinite(w).all():
+        raise DataError("init must hold finite numbers.")
+    coef, intercept = problem.weights(w)
+    kept = problem.homogeneous(coef, intercept)
+    if not np.array_equal(kept, w):
+        raise ValueError("init must begin with 0 where fit_intercept=False: there is no intercept.")
+    return np.asarray(kept)
+
+
+def given_weights(problem: Any, coef: Any, intercept: Any) -> np.ndarray:
+    """Return first weights from `coef_init` and `intercept_init`, as scikit-learn shapes them.
+
+    What is not given is zero.
+    """
+    zero, none = problem.weights(np.zeros(problem.dimension))
+    parts = []
+    for name, value, like in (("coef_init", coef, zero), ("intercept_init", intercept, none)):
+        found = like if value is None else np.asarray(value, dtype=np.float64)
+        if found.size != like.size or found.ndim > like.ndim:
+            raise ValueError(
+                f"{name} must be of the shape {like.shape}. Got {found.shape} instead."
+            )
+        parts.append(found.reshape(like.shape))
+    if not problem.fit_intercept and parts[1].any():
+        raise ValueError("intercept_init must be 0 where fit_intercept=False.")
+    w = np.asarray(problem.homogeneous(*parts))
+    if not np.isfinite(w).all():
+        raise DataError("coef_init and intercept_init must hold finite numbers.")
+    return w

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import _check_sample_weight
 
 from separatrix.core.checks import (
     class_factors,
@@ -21,13 +20,19 @@ from separatrix.core.checks import (
     refuse_huge,
     several_classes,
 )
+from separatrix.core.keeping import one_or_all
 from separatrix.core.linear_model import LogisticProbabilities, available_unless
-from separatrix.core.models import seed_of
+from separatrix.core.models import seed_of, with_settings
 from separatrix.errors import DataError
-from separatrix.estimators._absent_classes import present_rows
 from separatrix.estimators._base import LinearClassifier
-from separatrix.estimators._run import Run, given_weights
-from separatrix.estimators._validate import row_weights, training_data
+from separatrix.estimators._validate import (
+    checked_weights,
+    class_codes,
+    present_rows,
+    row_weights,
+    training_data,
+)
+from separatrix.estimators.replay import Run, given_weights
 from separatrix.problem.equilibrate import medians
 from separatrix.problem.signed import KeslerProblem, SignedProblem, as_matrix
 from separatrix.solvers.running.drive import NO_LIMIT, Status, go_on
@@ -73,6 +78,7 @@ class _CentredRun(Run):
         return np.asarray(self.given.homogeneous(coef, intercept - coef @ self.centre))
 
 
+@with_settings
 class SGD(LinearClassifier, LogisticProbabilities):
     """Stochastic gradient steps, from a stream or in passes; no step size need be set.
 
@@ -171,51 +177,24 @@ class SGD(LinearClassifier, LogisticProbabilities):
     [[-2.0, 2.0]]
     """
 
-    objective_: Any
-    dual_objective_: Any
-    gap_: float | None
-    validation_errors_: np.ndarray | None
-    _stream: tuple[np.ndarray, ...]  # what a rule has learned: from it `partial_fit` goes on
-    _centre: np.ndarray  # taken from the columns before they are learned
-
-    def __init__(
-        self,
-        loss: str = "hinge",
-        *,
-        C: float = 1.0,
-        learning_rate: str = "free",
-        eta0: float = 0.01,
-        power_t: float = 0.5,
-        average: bool = True,
-        scale: bool | str = "auto",
-        order: str = "random",
-        max_passes: float = 16,
-        max_seconds: float | None = None,
-        tol: float = 0.01,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 5,
-        fit_intercept: bool = True,
-        class_weight: Any = None,
-        random_state: Any = 0,
-    ) -> None:
-        self.loss = loss
-        self.C = C
-        self.learning_rate = learning_rate
-        self.eta0 = eta0
-        self.power_t = power_t
-        self.average = average
-        self.scale = scale
-        self.order = order
-        self.max_passes = max_passes
-        self.max_seconds = max_seconds
-        self.tol = tol
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
-        self.random_state = random_state
+    loss: str = "hinge"
+    _: KW_ONLY
+    C: float = 1.0
+    learning_rate: str = "free"
+    eta0: float = 0.01
+    power_t: float = 0.5
+    average: bool = True
+    scale: bool | str = "auto"
+    order: str = "random"
+    max_passes: float = 16
+    max_seconds: float | None = None
+    tol: float = 0.01
+    early_stopping: bool = False
+    validation_fraction: float = 0.1
+    n_iter_no_change: int = 5
+    fit_intercept: bool = True
+    class_weight: Any = None
+    random_state: Any = 0
 
     @available_unless(_without_probabilities)
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -323,7 +302,7 @@ class SGD(LinearClassifier, LogisticProbabilities):
             self._centre = np.zeros(X.shape[1])
         elif self._centre.any():
             X = (X.toarray() if sp.issparse(X) else X) - self._centre
-        codes = self._codes(y)
+        codes = class_codes(self.classes_, y)
         weights = self._stream_weights(X, codes, sample_weight)
         if weights is not None and not (weights > 0.0).all():
             kept = weights > 0.0
@@ -332,13 +311,6 @@ class SGD(LinearClassifier, LogisticProbabilities):
         if len(codes) or first_call:
             self._learn_once(self._problem(X, codes), weights, scores)
         return scores
-
-    def _codes(self, y: np.ndarray) -> np.ndarray:
-        codes = np.searchsorted(self.classes_, y).clip(max=len(self.classes_) - 1)
-        if not np.array_equal(self.classes_[codes], y):
-            unknown = sorted(set(y.tolist()) - set(self.classes_.tolist()))
-            raise DataError(f"y holds labels that are not among the classes: {unknown[:8]}.")
-        return np.asarray(codes)
 
     def _stream_weights(self, X: Any, codes: np.ndarray, sample_weight: Any) -> np.ndarray | None:
         if isinstance(self.class_weight, str):
@@ -350,10 +322,8 @@ class SGD(LinearClassifier, LogisticProbabilities):
             return None
         counts = np.ones(len(self.classes_))
         factors = class_factors(self.classes_, counts, self.class_weight)[codes]
-        if sample_weight is None:
-            return np.asarray(factors)
-        given = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        return np.asarray(given * factors)
+        given = checked_weights(sample_weight, X)
+        return np.asarray(factors if given is None else given * factors)
 
     def _learn_once(self, problem: Any, weights: np.ndarray | None, scores: np.ndarray) -> None:
         n = problem.n_samples
@@ -375,7 +345,10 @@ class SGD(LinearClassifier, LogisticProbabilities):
         self._keep(state)
         self.n_iter_, self.n_passes_ = before + n, passes + 1.0
         self.status_, self.certificate_ = Status.STREAMING, None
-        self.objective_ = self.dual_objective_ = self.gap_ = self.validation_errors_ = None
+        self.objective_: Any = None
+        self.dual_objective_: Any = None
+        self.gap_: float | None = None
+        self.validation_errors_: np.ndarray | None = None
 
     def _keep(self, state: Any) -> None:
         """Take over what a run has come to."""
@@ -386,11 +359,11 @@ class SGD(LinearClassifier, LogisticProbabilities):
         self.coef_ = answer[:, 1:].copy()
         self.intercept_ = (answer[:, 0] - self.coef_ @ self._centre) * bool(self.fit_intercept)
         self.n_iter_, self.n_passes_ = state.updates, state.passes
-        memory = state.memory
-        if self._is_free:
-            self._stream = (memory.slots, memory.sums, memory.totals)
-        else:
-            self._stream = scheduled_sgd.packed(state)
+        memory, free = state.memory, self._is_free
+        # What `partial_fit` goes on from.
+        self._stream: tuple[np.ndarray, ...] = (
+            (memory.slots, memory.sums, memory.totals) if free else scheduled_sgd.packed(state)
+        )
 
     def _run(self, X: Any, y: Any) -> Run:
         """Pose the problem and the settings, for `sx.replay`."""
@@ -426,8 +399,7 @@ class SGD(LinearClassifier, LogisticProbabilities):
         `coef_init` and `intercept_init` are the first weights, where there is a step size.
         """
         self._check_parameters()
-        present = present_rows(self, X, y, sample_weight)
-        X, y, sample_weight = map(present.of, (X, y, sample_weight))
+        _, X, y, sample_weight = present_rows(self, X, y, sample_weight)
         X, y = training_data(self, X, y)
         refuse_huge(self, X)
         self.classes_, codes = several_classes(self, y)
@@ -590,9 +562,8 @@ class SGD(LinearClassifier, LogisticProbabilities):
         proof = bounds.prove(divided, float(self.tol), self._class_names())
         machines: tuple[Any, ...] = getattr(proof, "machines", (proof,))
         self.certificate_, self.gap_ = proof, proof.gap
-        primal, dual = [m.primal for m in machines], [m.dual for m in machines]
-        self.objective_ = primal[0] if len(primal) == 1 else np.array(primal)
-        self.dual_objective_ = dual[0] if len(dual) == 1 else np.array(dual)
+        self.objective_ = one_or_all([machine.primal for machine in machines])
+        self.dual_objective_ = one_or_all([machine.dual for machine in machines])
         self.status_ = Status.OPTIMAL if proof.gap <= self.tol else Status.BUDGET
         if self.status_ is not Status.OPTIMAL and not self.early_stopping:
             warnings.warn(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
+from dataclasses import KW_ONLY
 from fractions import Fraction
 from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import _check_sample_weight
 
 from separatrix.certificates.errors import (
     FewestErrors,
@@ -18,7 +18,7 @@ from separatrix.certificates.errors import (
     wrong_rows,
 )
 from separatrix.core.checks import positive, two_classes
-from separatrix.core.models import seed_of
+from separatrix.core.models import seed_of, with_settings
 from separatrix.core.verdict import verdict_on
 from separatrix.core.zero_one import (
     Reduced,
@@ -32,7 +32,7 @@ from separatrix.core.zero_one import (
 )
 from separatrix.errors import DataError
 from separatrix.estimators._base import LinearClassifier
-from separatrix.estimators._validate import training_data
+from separatrix.estimators._validate import checked_weights, training_data
 from separatrix.problem.equal_rows import locations, whole_weights
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.running.drive import Status
@@ -41,6 +41,7 @@ from separatrix.solvers.zero_one.fewest_errors import fewest_errors
 _MOST_ENTRIES = 20_000_000
 
 
+@with_settings
 class ZeroOne(LinearClassifier):
     """Find a hyperplane with the fewest training errors, and prove that there is none with fewer.
 
@@ -96,14 +97,10 @@ class ZeroOne(LinearClassifier):
     """
 
     takes_many_classes = False
-    errors_: Any
-    lower_bound_: Any
-    solver_bound_: Any
-    misclassified_: np.ndarray
 
-    def __init__(self, max_seconds: float = 60.0, *, random_state: Any = 0) -> None:
-        self.max_seconds = max_seconds
-        self.random_state = random_state
+    max_seconds: float = 60.0
+    _: KW_ONLY
+    random_state: Any = 0
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> ZeroOne:
         """Find the hyperplane and prove what it claims; weights must be whole numbers."""
@@ -111,10 +108,7 @@ class ZeroOne(LinearClassifier):
         deadline = time.perf_counter() + self.max_seconds
         X, y = training_data(self, X, y)
         self.classes_, signs = two_classes(self, y)
-        if sample_weight is not None:
-            sample_weight = _check_sample_weight(
-                sample_weight, X, dtype=np.float64, ensure_non_negative=True
-            )
+        sample_weight = checked_weights(sample_weight, X)
         masses, unit = whole_weights(sample_weight, X.shape[0])
         problem = SignedProblem(X.astype(np.float64, copy=False), signs)
         kept = masses > 0
@@ -203,14 +197,8 @@ class ZeroOne(LinearClassifier):
                 f"point the weights make {_in_units(predicted, proof)}."
             )
 
-    def _facts(self) -> list[tuple[str, str]]:
-        low, high = (str(name) for name in self.classes_)
-        return [
-            ("status", f"{self.status_}: {self.status_.cause}"),
-            ("classes", f"{low} (-) and {high} (+)"),
-            ("proof", str(self.certificate_)),
-            ("weights", self._largest_weights()),
-        ]
+    def _work(self) -> str:
+        return ""
 
 
 def _in_units(count: int, proof: Any) -> int | float:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from separatrix.data.lectures import exclusive_or, five_points
-from separatrix.estimators.novikoff import novikoff
-from separatrix.estimators.perceptron import Perceptron
+from separatrix.estimators.perceptron import Perceptron, novikoff
 from separatrix.estimators.replay import replay
 from separatrix.estimators.shatter import shatter
 from separatrix.lectures.checking import Values, exercise

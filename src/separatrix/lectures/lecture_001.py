@@ -6,8 +6,7 @@ import numpy as np
 
 from separatrix.estimators.least_squares import LeastSquares
 from separatrix.estimators.linear_svm import LinearSVM
-from separatrix.estimators.novikoff import novikoff
-from separatrix.estimators.perceptron import Perceptron
+from separatrix.estimators.perceptron import Perceptron, novikoff
 from separatrix.estimators.replay import replay
 from separatrix.lectures.checking import Values, exercise
 from separatrix.lectures.forms import Members, Numbers

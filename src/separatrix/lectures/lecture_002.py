@@ -9,8 +9,7 @@ import numpy as np
 from separatrix.core.finite_table import FiniteTable
 from separatrix.data.lectures import five_points, two_hundred_points, two_points
 from separatrix.estimators.kozinec import Kozinec
-from separatrix.estimators.novikoff import novikoff
-from separatrix.estimators.perceptron import Perceptron
+from separatrix.estimators.perceptron import Perceptron, novikoff
 from separatrix.estimators.replay import replay
 from separatrix.lectures.checking import Values, exercise
 from separatrix.lectures.forms import Numbers

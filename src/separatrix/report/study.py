@@ -397,7 +397,7 @@ class Study:
     def _searched(self) -> tuple[Any, PathTable]:
         """Compare features and losses, and fit the best on all training rows."""
         from separatrix.selection.candidates import LOSSES, Search
-        from separatrix.selection.curve_gains import curve_gains
+        from separatrix.selection.kernel_candidate import curve_gains
 
         settings, raw = self.settings, self.raw
         balanced = "balanced" if settings.balanced else None
@@ -439,7 +439,7 @@ class Study:
     @property
     def chose(self) -> Measure | None:
         """The measure that chose the model: the one given, or the log loss of a hard table."""
-        from separatrix.selection.hard_choice import LOG_LOSS
+        from separatrix.selection.compared import LOG_LOSS
 
         scored = any(each.score is not None for each in self.candidates)
         return LOG_LOSS if self.measure is None and scored else self.measure

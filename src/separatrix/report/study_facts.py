@@ -162,7 +162,7 @@ def _chosen_by(work: Study) -> str:
     """Say what chose among several candidates; of one there was nothing to choose but C."""
     if len(work.candidates) < 2 and work.chose is work.measure:
         return ""
-    from separatrix.selection.choice import rule_of_choice
+    from separatrix.selection.compared import rule_of_choice
 
     rows, cuts = (max(getattr(c, name) for c in work.candidates) for name in ("n_rows", "cuts"))
     return rule_of_choice(rows, work.chose, cuts, is_hard=work.chose is not work.measure)

@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.core.all_classes import softmax_method_of
+from separatrix.certificates.softmax_gap import SoftmaxGap
+from separatrix.core.all_classes import Multinomial, softmax_method_of
 from separatrix.core.checks import class_factors, costs_of
 from separatrix.core.keeping import two_as_one
 from separatrix.core.largest_cost import largest_cost_of_zero, largest_cost_of_zero_classes
@@ -39,14 +40,25 @@ from separatrix.problem.signed import Known, SignedProblem, on_device
 from separatrix.problem.softmax import SoftmaxProblem
 from separatrix.selection.folds import Fold
 from separatrix.selection.scores import Measure
+from separatrix.solvers.linear.claims import balanced
 from separatrix.solvers.linear.device.newton_side_by_side import side_by_side
 from separatrix.solvers.running.drive import Status
 
-__all__ = ["Arrays", "Cancelled", "Facts", "Setting", "SoftmaxSetting", "signed_problems"]
+__all__ = [
+    "Arrays",
+    "Cancelled",
+    "Facts",
+    "MeanHyperplane",
+    "MeanMultinomial",
+    "Setting",
+    "SoftmaxSetting",
+    "setting_of",
+]
 
 Facts = dict[str, Any]
 Arrays = dict[str, np.ndarray]
 _ENTRIES_AT_A_TIME = 1 << 24
+_MEAN_OF_FOLDS = "mean_of_folds"  # in the place of a solver's name
 Judge = Callable[[np.ndarray, Fold], float]
 
 
@@ -81,7 +93,7 @@ class Setting:
         counts = np.bincount(self.codes, weights, minlength=len(self.classes))
         return weights * class_factors(self.classes, counts, self.class_weight)[self.codes]
 
-    def problems(self, costs: np.ndarray) -> list[MachineProblem]:
+    def problems(self, costs: np.ndarray) -> list[Any]:
         """Pose one problem a model for rows that cost so much."""
         loss, penalty = CODES[self.loss], self.bias_penalty
         posed = [MachineProblem(rows, costs, loss, penalty) for rows in self.rows]
@@ -199,17 +211,6 @@ class Setting:
         }
 
 
-def signed_problems(
-    X: Any, codes: np.ndarray, n_classes: int, fit_intercept: bool
-) -> tuple[SignedProblem, ...]:
-    """Return the signed rows of each machine: one for two classes, else one a class."""
-    numbers = [1] if n_classes == 2 else range(n_classes)
-    known = Known()  # what all folds and values of C need of X is computed once
-    return tuple(
-        SignedProblem(X, np.where(codes == k, 1.0, -1.0), fit_intercept, known) for k in numbers
-    )
-
-
 @dataclass(frozen=True, eq=False)
 class SoftmaxSetting(Setting):
     """A path whose cells are multinomial machines."""
@@ -228,9 +229,8 @@ class SoftmaxSetting(Setting):
             self.column_groups,
         )  # fmt: skip
 
-    def problem(self, C: float, weights: np.ndarray) -> SoftmaxProblem:
-        """Pose the machine of one C for rows that count so much."""
-        costs = costs_of(C, weights)
+    def problems(self, costs: np.ndarray) -> list[Any]:
+        """Pose the one problem for rows that cost so much."""
         problem = SoftmaxProblem(
             self.X, self.codes, len(self.classes), costs, self.fit_intercept, self.bias_penalty
         )
@@ -242,15 +242,15 @@ class SoftmaxSetting(Setting):
                 "folds. Use fewer folds, or leave the class out."
             )
         if self.l1_ratio:
-            return as_sparse_softmax(problem, self.l1_ratio, self.column_groups, self.known)
-        return problem
+            return [as_sparse_softmax(problem, self.l1_ratio, self.column_groups, self.known)]
+        return [problem]
 
     def solve(self, C: float, fold: int, first: Arrays | None) -> tuple[Facts, Arrays]:
         """Solve the model of one C on one fold, from where another C ended, and judge it."""
         begun = time.thread_time()
         weights = self.fold_weights(fold)
         start = None if first is None else first["weights"]
-        problem, about = self.problem(C, weights), About.known("", self.classes)
+        (problem,), about = self.problems(costs_of(C, weights)), About.known("", self.classes)
         method = softmax_method_of(problem)
         found = solve_and_prove(method, problem, self.effort, about, start, self.go_on)
         W = found.proof.weights
@@ -275,6 +275,20 @@ class SoftmaxSetting(Setting):
         return {"weights": np.mean([cell["weights"] for cell in cells], axis=0)}
 
 
+def setting_of(X: Any, all_at_once: bool, *, fit_intercept: bool = True, **common: Any) -> Setting:
+    """Return the setting of these rows: one model of all classes, or one a class against the rest.
+
+    Two classes have one model.
+    """
+    if all_at_once:
+        return SoftmaxSetting(rows=(), X=X, fit_intercept=fit_intercept, **common)
+    codes, n_classes = common["codes"], len(common["classes"])
+    numbers = [1] if n_classes == 2 else range(n_classes)
+    known = Known()  # what all folds and values of C need of X is computed once
+    signs = [np.where(codes == k, 1.0, -1.0) for k in numbers]
+    return Setting(tuple(SignedProblem(X, each, fit_intercept, known) for each in signs), **common)
+
+
 def scores_of(X: Any, rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Return the scores of some rows, a column a model."""
     if on_device(X):
@@ -296,3 +310,66 @@ def predicted(X: Any, weights: np.ndarray) -> np.ndarray:
         else:
             parts.append(np.asarray(rows @ W + bias).argmax(axis=1))
     return np.concatenate(parts)
+
+
+# ---- the mean of the folds' models, proved for all the rows as it is: nothing is solved any more
+
+
+class MeanHyperplane(Hyperplane):
+    """Two classes, or one against the rest: mean weights and mean dual variables."""
+
+    attempts = 1
+
+    def __init__(
+        self, problem: MachineProblem, effort: Effort, about: About, first: Any, report: Any
+    ) -> None:
+        self.problem, self.effort, self.about = problem, effort, about
+        self.weights, alpha = first
+        self.alpha = np.minimum(alpha, problem.costs)
+        if problem.has_free_bias:
+            self.alpha = balanced(self.alpha, problem.signs, problem.costs)
+
+    def solve(self) -> Status:
+        """Leave the mean as it is."""
+        return Status.BUDGET
+
+    def prove(self, is_last: bool) -> float:
+        """Prove the gap of the mean."""
+        self.proof = self._proof(self.weights, self.alpha)
+        return float(self.proof.gap)
+
+    def tighten(self, status: Status) -> bool:
+        """Aim at nothing else."""
+        return False
+
+    def fitted(self, status: Status) -> Fitted:
+        """Return the mean with its proof."""
+        bias, signs = float(self.weights[0]), self.problem.signs
+        return Fitted(self.proof, status, 0, 0.0, _MEAN_OF_FOLDS, self.weights, signs, (bias, bias))
+
+
+class MeanMultinomial(Multinomial):
+    """All classes at once: mean weights, of which the dual variables follow."""
+
+    attempts = 1
+
+    def __init__(self, problem: Any, effort: Effort, about: About, first: Any, report: Any) -> None:
+        super().__init__(problem, effort, about, None, report)
+        self.mean = first
+
+    def solve(self) -> Status:
+        """Leave the mean as it is."""
+        return Status.BUDGET
+
+    def prove(self, is_last: bool) -> float:
+        """Prove the gap of the mean."""
+        self.proof = self._proved(SoftmaxGap, weights=self.mean)
+        return float(self.proof.gap)
+
+    def tighten(self, status: Status) -> bool:
+        """Aim at nothing else."""
+        return False
+
+    def fitted(self, status: Status) -> Fitted:
+        """Return the mean with its proof."""
+        return Fitted(self.proof, status, 0, 0.0, _MEAN_OF_FOLDS)

@@ -7,7 +7,10 @@ compared by the squared hinge, whose paths cost least; hinge and logistic loss a
 features that won, at three values of C (by the log loss, on their own grid: calibrated scores of
 the squared hinge prefer another C). A loss that is then behind by more than a standard error of the
 difference is dropped; of the others, C is refined. Of many rows a sample compares the features.
-Where columns are many for the rows, the lasso is tried last (`sparse_candidate.py`).
+Where columns are many for the rows, few of them may matter, and the lasso of the logistic loss then
+errs far less often than dense weights. It is tried last, on the features that won; columns as read
+are standardised first, since the lasso punishes a weight by the unit of its column. More than two
+classes are fitted at once.
 
 C is counted in units of 1 / mean |x|^2, so that one grid serves columns of any scale; columns as
 read, whose scales differ, go beyond it while that helps. With many rows the least error wins. With
@@ -17,7 +20,7 @@ plainer features too often: test errors were 5 % larger.) And with few rows the 
 best are judged again, at their C, on two further cuts of the rows into folds: those that are behind
 by at most a standard error of the difference, and those that are ahead of all these afterwards.
 Where no features halve the errors of naming the commonest class, the log loss chooses from there on
-(`hard_choice.py`).
+(`compared.py`).
 """
 
 from __future__ import annotations
@@ -35,20 +38,32 @@ from separatrix.data.raw_rows import RawRows
 from separatrix.data.table import AS_READ
 from separatrix.problem.signed import as_matrix
 from separatrix.problem.sparse_penalty import LASSO
-from separatrix.selection.choice import chosen_of, is_near, middle_of_best
-from separatrix.selection.compared import Candidate, Compared, InMemory, Kept, held_out
+from separatrix.selection._cell import Setting
+from separatrix.selection.compared import (
+    LOG_LOSS,
+    Candidate,
+    Compared,
+    InMemory,
+    by_log_loss,
+    cells_of,
+    chosen_of,
+    held_out,
+    is_hard,
+    is_near,
+    middle_of_best,
+    sees_something,
+)
 from separatrix.selection.fold_rows import AT_ONCE, FoldRows, FoldSetting, mean_square
 from separatrix.selection.folds import Fold, Folding, folds_of
-from separatrix.selection.hard_choice import LOG_LOSS, by_log_loss, is_hard, sees_something
 from separatrix.selection.kernel_candidate import KERNEL, KernelCompared, compare_kernel
 from separatrix.selection.path import FoundPath, Store, cross_validate
 from separatrix.selection.refinement import grid as checked_grid
-from separatrix.selection.refinement import least_within_one_error
+from separatrix.selection.refinement import least_within_one_error, sparse_grid
 from separatrix.selection.scores import Measure
-from separatrix.selection.sparse_candidate import features_of_sparse, values_of_sparse
 
 __all__ = ["LOSSES", "Search"]
 
+_STANDARD = "standard"
 SPLINES = "splines"  # of which C is refined only where they are near the best
 LOSSES = ("squared_hinge", "hinge", "logistic")
 _SAMPLE, _LEAST_SAMPLE = 20_000, 2_000  # rows that compare features
@@ -59,6 +74,7 @@ _SPLINE_GRID = (0.1, 1.0, 10.0)  # the best was 1 on most generated tables
 _BEYOND = (1e3, 1e4, 1e5, 1e6)  # of columns as read
 _BEYOND_CURVES = (1e3, 1e4)  # of cosines
 _AROUND = (0.1, 1.0, 10.0)
+_SPARSE_VALUES = 12
 _FEW = 1_000  # below so many rows folds are cut more than once
 _CUTS = 3
 _APART = 1_000_003  # between the seeds of two cuts
@@ -217,7 +233,7 @@ class Search:
         learned = FoldRows(self, candidate, rows, folds)
         grid, beyond = self._grid(candidate.features, learned.square)
         if candidate.l1_ratio and not self._given:
-            grid, beyond = values_of_sparse(learned.setting(0), self.Cs), ()
+            grid, beyond = _values_of_sparse(learned.setting(0), self.Cs), ()
         if Cs is not None:
             grid, beyond = np.array(Cs), ()
         found = self._walked(
@@ -227,7 +243,7 @@ class Search:
         losses = found.losses
         by_error = self.rule == "one_standard_error"
         chosen = least_within_one_error(losses) if by_error else middle_of_best(losses)
-        C, store = float(found.table["C"][chosen]), Kept(self.store, candidate, len(rows))
+        C, store = float(found.table["C"][chosen]), cells_of(self.store, candidate, len(rows))
         done = Compared(
             candidate, found, chosen, held_out(store, C, folds), learned.n_features, len(rows),
             time.perf_counter() - begun, self.measure,
@@ -250,9 +266,9 @@ class Search:
         say, name = self.progress, f"{candidate}, cut {cut + 1}" if cut else str(candidate)
         workers = self.workers if len(rows) * learned.n_features > AT_ONCE else 0
         return cross_validate(
-            FoldSetting(**learned.common, of_fold=learned.setting), Cs, workers=workers,
+            FoldSetting((), **learned.common, of_fold=learned.setting), Cs, workers=workers,
             from_least=bool(candidate.l1_ratio), stop_early=not cut,
-            store=Kept(self.store, candidate, len(rows), cut),
+            store=cells_of(self.store, candidate, len(rows), cut),
             progress=say and (lambda done, total, text: say(f"{name}: {text}", done, total)),
             **how,
         )  # fmt: skip
@@ -264,7 +280,7 @@ class Search:
             return None
         folds = self._folds(rows)
         own = rows[folds[0].train > 0.0]
-        X = self.raw.learn("standard", own, self.codes).X[rows]
+        X = self.raw.learn(_STANDARD, own, self.codes).X[rows]
         square = mean_square(as_matrix(X), folds[0])
         self.kernel = compare_kernel(self, Candidate(KERNEL, "hinge"), rows, folds, square)
         return self.kernel
@@ -338,3 +354,19 @@ class Search:
 def _least(compared: Sequence[Compared]) -> np.ndarray:
     """Return the losses of the best candidate so far, fold by fold."""
     return min((each.losses for each in compared), key=np.mean)
+
+
+def features_of_sparse(chosen: str, features: Sequence[str]) -> str:
+    """Return the features on which the lasso is tried beside the ones chosen.
+
+    >>> features_of_sparse("raw", ("standard", "raw")), features_of_sparse("ranks", ("ranks",))
+    ('standard', 'ranks')
+    """
+    return _STANDARD if chosen == AS_READ and _STANDARD in features else chosen
+
+
+def _values_of_sparse(setting: Setting, Cs: Any) -> np.ndarray:
+    """Return values of C from the largest that leaves all weights of the first fold zero."""
+    least = setting.largest_cost_of_zero(setting.fold_weights(0))
+    values, _ = sparse_grid(_SPARSE_VALUES if Cs is None else Cs, least, setting.matrix)
+    return np.array([float(f"{C:.3g}") for C in values])

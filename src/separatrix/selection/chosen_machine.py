@@ -16,9 +16,8 @@ import numpy as np
 from separatrix.core.linear_model import Calibration, fitted_slopes
 from separatrix.core.models import settings_of
 from separatrix.problem.signed import as_matrix
-from separatrix.selection._ratio_store import of_a_ratio
 from separatrix.selection.folds import folds_of
-from separatrix.selection.path import Progress, Store
+from separatrix.selection.path import Progress, Store, of_a_ratio
 from separatrix.selection.path_table import PathTable
 from separatrix.selection.scores import Measure
 

@@ -12,7 +12,7 @@ from separatrix._sparse import sparse
 from separatrix.core.proving import Effort
 from separatrix.data.raw_rows import Learned
 from separatrix.problem.signed import as_matrix
-from separatrix.selection._cell import Arrays, Facts, Setting, SoftmaxSetting, signed_problems
+from separatrix.selection._cell import Arrays, Facts, Setting, setting_of
 from separatrix.selection.folds import Fold
 
 if TYPE_CHECKING:
@@ -62,11 +62,9 @@ class FoldRows:
     ) -> None:
         self.search, self.features, self.rows, self.folds = search, candidate.features, rows, folds
         self.cut = cut
-        self.codes, self.n_classes = search.codes[rows], len(search.classes)
-        self.softmax = is_softmax(candidate.loss, self.n_classes)
+        self.softmax = is_softmax(candidate.loss, len(search.classes))
         self.common: dict[str, Any] = {
-            "rows": (),
-            "codes": self.codes,
+            "codes": search.codes[rows],
             "classes": search.classes,
             "weights": np.ones(len(rows)),
             "folds": folds,
@@ -97,11 +95,7 @@ class FoldRows:
         """Return the problems of a fold; few entries are laid out densely."""
         if sparse.issparse(X) and X.shape[0] * X.shape[1] <= AT_ONCE:
             X = as_matrix(X.toarray())
-        if self.softmax:
-            return SoftmaxSetting(**self.common, X=X)
-        return Setting(
-            **self.common | {"rows": signed_problems(X, self.codes, self.n_classes, True)}
-        )
+        return setting_of(X, self.softmax, **self.common)
 
     def setting(self, fold: int) -> Setting:
         """Return the problems of a fold, made when first needed."""

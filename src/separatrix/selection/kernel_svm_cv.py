@@ -23,23 +23,19 @@ from separatrix.core.kernel_direct import refuse_direct
 from separatrix.core.kernel_machines import chunks_at, rows_at
 from separatrix.core.linear_model import tally
 from separatrix.core.proving import Effort
-from separatrix.estimators._absent_classes import present_rows
 from separatrix.estimators._kernel_base import brought_for_kernel
-from separatrix.estimators._validate import worked_on
+from separatrix.estimators._validate import number_support, present_rows, worked_on
 from separatrix.estimators.kernel_svm import KernelSVM
-from separatrix.problem.canonical import signs_of
 from separatrix.problem.crammer_singer import KernelDirect
 from separatrix.problem.kernels import kernel_of
-from separatrix.problem.machine import KernelMachine
 from separatrix.selection.folds import Fold, folds_of
-from separatrix.solvers.kernels import chunking, kernel_direct
+from separatrix.selection.kernel_candidate import solved_upwards
+from separatrix.solvers.kernels import kernel_direct
 from separatrix.solvers.kernels.kernel_rows import centred_rows
-from separatrix.solvers.running.drive import go_on
 from separatrix.solvers.running.threads import one_thread
 
 __all__ = ["KernelSVMCV"]
 
-_MOST_STEPS_A_ROW = 1_000
 _MOST_CHUNKS = 10_000
 _LAST_SECONDS = 1.0  # for the last fit, however late it is
 
@@ -152,8 +148,7 @@ class KernelSVMCV(KernelSVM):
             positive("every one of Cs", C)
         if not len(self.Cs) or not len(self.gammas):
             raise ValueError("Cs and gammas must hold at least one value each.")
-        present = present_rows(self, X, y, sample_weight)
-        X, y, sample_weight = map(present.of, (X, y, sample_weight))
+        kept, X, y, sample_weight = present_rows(self, X, y, sample_weight)
         given = self.C, self.gamma, self.max_seconds  # two of them are no parameters of this one
         begun = time.perf_counter()
         try:
@@ -169,7 +164,7 @@ class KernelSVMCV(KernelSVM):
             super().fit(X, y, sample_weight)
         finally:
             self.C, self.gamma, self.max_seconds = given
-        present.number_support(self)
+        number_support(self, kept)
         return self
 
     def _path(self, place: Any, X: Any, y: Any, sample_weight: Any) -> dict[str, np.ndarray]:
@@ -213,25 +208,8 @@ class KernelSVMCV(KernelSVM):
     ) -> list[tuple[float, float, float]]:
         """Return validation error, support vectors and gap of every C, going upwards."""
         kept, held = weights * fold.train, weights * fold.validation
-        members = np.arange(len(codes))
-        states: list[Any] = []
-        found = []
-        for C in sorted(self.Cs):
-            for number, (one, other) in enumerate(self._pairs()):
-                signs = signs_of(codes, one, other)
-                machine = KernelMachine(signs, np.where(signs != 0.0, C * kept, 0.0), members)
-                if len(states) == number:
-                    tol = float(self.tol)
-                    states.append(chunking.start(machine, kernel_rows=rows, tol=tol, **how))
-                else:
-                    states[number].machine = machine
-                    g = states[number].f + signs
-                    chunking.resume(states[number], states[number].alpha, g, float(self.tol))
-                most = 100_000 + _MOST_STEPS_A_ROW * len(codes)
-                go_on(chunking, states[number], most, effort.seconds)
-                states[number].kept = None
-            found.append(self._judged(states, codes, held))
-        return found
+        walk = solved_upwards(rows, codes, self._pairs(), kept, sorted(self.Cs), effort, **how)
+        return [self._judged(states, codes, held) for states in walk]
 
     def _direct_fold(
         self, rows: Any, codes: np.ndarray, weights: np.ndarray, effort: Effort, fold: Fold
@@ -246,7 +224,7 @@ class KernelSVMCV(KernelSVM):
                 state = kernel_direct.start(machine, kernel_rows=rows, tol=float(self.tol))
             else:
                 kernel_direct.carry_over(state, machine)
-            go_on(kernel_direct, state, _MOST_CHUNKS, effort.seconds, slice_size=1)
+            effort.go_on(kernel_direct, state, _MOST_CHUNKS, None, slice_size=1)
             predicted = (state.scores[:, test].T + state.bias).argmax(axis=1)
             support = machine.shares(state.masses).any(axis=1).sum()
             found.append((_weighted_error(predicted, codes[test], held[test]), support, state.gap))

@@ -18,7 +18,7 @@ import numpy as np
 
 from separatrix.core.proving import Effort
 from separatrix.problem.signed import as_matrix
-from separatrix.selection._cell import Setting, SoftmaxSetting, signed_problems
+from separatrix.selection._cell import setting_of
 from separatrix.selection.folds import Fold
 from separatrix.selection.scores import Measure
 from separatrix.solvers.running.threads import one_thread
@@ -56,23 +56,19 @@ def errors_on_parts(
         rows = np.concatenate([train, np.flatnonzero(fold.validation > 0.0)])
         is_train = np.arange(len(rows)) < len(train)
         X, labels = as_matrix(matrix(train)[rows]), codes[rows]
-        common: dict[str, Any] = {
-            "codes": labels,
-            "classes": classes,
-            "weights": np.ones(len(rows)),
-            "folds": (
-                Fold(is_train.astype(float), np.where(is_train, 0.0, fold.validation[rows])),
-            ),
-            "loss": loss,
-            "l1_ratio": l1_ratio,
-            "effort": Effort(_TOL, seed=seed, for_errors=True),
-            "class_weight": class_weight,
-            "measure": measure,
-        }
-        setting = (
-            SoftmaxSetting(rows=(), X=X, **common)
-            if multinomial
-            else Setting(rows=signed_problems(X, labels, len(classes), True), **common)
+        part = Fold(is_train.astype(float), np.where(is_train, 0.0, fold.validation[rows]))
+        setting = setting_of(
+            X,
+            multinomial,
+            codes=labels,
+            classes=classes,
+            weights=np.ones(len(rows)),
+            folds=(part,),
+            loss=loss,
+            l1_ratio=l1_ratio,
+            effort=Effort(_TOL, seed=seed, for_errors=True),
+            class_weight=class_weight,
+            measure=measure,
         )
         facts, arrays = setting.solve(C, 0, None)
         scored = None if measure is None else (arrays["scores"], labels[setting.held_out(0)])

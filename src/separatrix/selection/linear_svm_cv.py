@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from separatrix.estimators._absent_classes import present_rows
 from separatrix.estimators._machine import Machine, with_callbacks
-from separatrix.estimators._validate import worked_on
+from separatrix.estimators._validate import number_support, present_rows, worked_on
 from separatrix.estimators.linear_svm import LinearSVM
 from separatrix.selection import plain_path
-from separatrix.selection._path_machine import PathMachine
 from separatrix.selection.path import Progress, Store
 from separatrix.selection.scores import Measure
 
 __all__ = ["LinearSVMCV", "PathEstimator"]
 
 
-class PathEstimator(PathMachine, Machine):
+class PathEstimator(plain_path.PathMachine, Machine):
     """What the estimators add: callbacks, and data on a device."""
 
     @with_callbacks
@@ -35,11 +33,10 @@ class PathEstimator(PathMachine, Machine):
         `store` keeps finished models, so that an interrupted fit can be resumed (see
         `selection.path`); `progress` is called with what is done, of how much, and where.
         """
-        present = present_rows(self, X, y, sample_weight)
-        X, y, sample_weight, groups = map(present.of, (X, y, sample_weight, groups))
+        kept, X, y, sample_weight, groups = present_rows(self, X, y, sample_weight, groups)
         with worked_on(self, X):
             super().fit(X, y, sample_weight, groups, store=store, progress=progress)
-        present.number_support(self)
+        number_support(self, kept)
         return self
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:

@@ -5,21 +5,17 @@ from __future__ import annotations
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
 from separatrix.certificates.sparse_gap import SparseGap
 from separatrix.certificates.sparse_softmax_gap import SparseSoftmaxGap
 from separatrix.core.checks import checked_groups, checked_ratio, costs_of
-from separatrix.core.largest_cost import largest_cost_of_zero, largest_cost_of_zero_classes
 from separatrix.core.proving import About, solve_and_prove
-from separatrix.core.sparse import SparseHyperplane, SparseMultinomial, as_sparse, as_sparse_softmax
+from separatrix.core.sparse import SparseHyperplane, SparseMultinomial
 from separatrix.estimators.logistic_regression import LogisticRegression
-from separatrix.problem.losses import LOGISTIC
-from separatrix.problem.machine import MachineProblem
-from separatrix.problem.signed import Known, SignedProblem
-from separatrix.problem.softmax import SoftmaxProblem
+from separatrix.selection._cell import setting_of
 from separatrix.selection.refinement import sparse_grid
 from separatrix.solvers.running.threads import one_thread
 
@@ -103,20 +99,32 @@ class LogisticRegressionPath:
         self.classes_ = model.classes_
         self.names_ = _names(model, X.shape[1])
         groups = checked_groups(self.groups, X.shape[1])
-        path = _SeveralClasses if len(model.classes_) > 2 else _TwoClasses
-        posed = path(X, codes, weights, len(model.classes_), bool(self.fit_intercept), groups)
-        self.Cs_, _ = sparse_grid(self.Cs, posed.largest_cost(ratio), X)
-        effort, classes = model._effort(), tuple(str(name) for name in model.classes_)
+        several, effort = len(model.classes_) > 2, model._effort()
+        setting: Any = setting_of(
+            X,
+            several,
+            fit_intercept=bool(self.fit_intercept),
+            codes=codes,
+            classes=model.classes_,
+            weights=weights,
+            folds=(),
+            loss="logistic",
+            effort=effort,
+            l1_ratio=ratio,
+            column_groups=groups,
+        )
+        self.Cs_, _ = sparse_grid(self.Cs, setting.largest_cost_of_zero(weights), X)
+        method = SparseMultinomial if several else SparseHyperplane
         found, taken, first = [], [], None
         with one_thread(), ThreadPoolExecutor(1) as pool:
-            about = About(model._name(X, codes, pool), classes)
+            about = About(model._name(X, codes, pool), model._class_names())
             for C in self.Cs_.tolist():
                 begun = time.thread_time()
-                problem = posed.problem(C, ratio)
-                one = solve_and_prove(posed.method, problem, effort, about, first)
+                (problem,) = setting.problems(costs_of(C, weights))
+                one = solve_and_prove(method, problem, effort, about, first)
                 found.append(one)
                 taken.append(time.thread_time() - begun)
-                first = posed.next_start(one)
+                first = one.proof.weights if several else (one.weights, None)
         self._keep(found, taken)
         return self
 
@@ -134,61 +142,6 @@ class LogisticRegressionPath:
             "passes": np.array([one.passes for one in found]),
             "seconds": np.array(taken),
         }
-
-
-@dataclass(frozen=True, eq=False)
-class _TwoClasses:
-    """The problems of a path, of one hyperplane."""
-
-    X: Any
-    codes: np.ndarray
-    weights: np.ndarray
-    n_classes: int
-    intercept: bool
-    groups: np.ndarray | None
-    known: Known = field(default_factory=Known)
-
-    method: ClassVar[Any] = SparseHyperplane
-
-    @property
-    def _signs(self) -> np.ndarray:
-        return np.where(self.codes == 1, 1.0, -1.0)
-
-    def largest_cost(self, ratio: float) -> float:
-        """Return the largest C at which all weights are zero."""
-        given = self.weights, "logistic", ratio, self.intercept, self.groups
-        return largest_cost_of_zero(self.X, self._signs, *given)
-
-    def problem(self, C: float, ratio: float) -> Any:
-        """Pose the problem of one C."""
-        rows = SignedProblem(self.X, self._signs, self.intercept, self.known)
-        posed = MachineProblem(rows, costs_of(C, self.weights), LOGISTIC)
-        return as_sparse(posed, ratio, self.groups)
-
-    def next_start(self, one: Any) -> Any:
-        """Return where the next C starts."""
-        return one.weights, None
-
-
-class _SeveralClasses(_TwoClasses):
-    """The problems of a path, of all classes at once."""
-
-    method: ClassVar[Any] = SparseMultinomial
-
-    def largest_cost(self, ratio: float) -> float:
-        """Return the largest C at which all weights are zero."""
-        given = self.weights, self.n_classes, ratio, self.intercept, self.groups
-        return largest_cost_of_zero_classes(self.X, self.codes, *given)
-
-    def problem(self, C: float, ratio: float) -> Any:
-        """Pose the problem of one C."""
-        costs = costs_of(C, self.weights)
-        posed = SoftmaxProblem(self.X, self.codes, self.n_classes, costs, self.intercept)
-        return as_sparse_softmax(posed, ratio, self.groups, self.known)
-
-    def next_start(self, one: Any) -> Any:
-        """Return where the next C starts."""
-        return one.proof.weights
 
 
 def _names(model: Any, width: int) -> list[str]:

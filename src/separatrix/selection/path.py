@@ -40,7 +40,16 @@ from separatrix.selection.refinement import (
 from separatrix.selection.scores import Measure
 from separatrix.solvers.running.threads import AtOnce, one_thread
 
-__all__ = ["OUT_OF_TIME", "RULES", "FoundPath", "Store", "cross_validate", "with_measure"]
+__all__ = [
+    "OUT_OF_TIME",
+    "RULES",
+    "FoundPath",
+    "PartOfStore",
+    "Store",
+    "cross_validate",
+    "of_a_ratio",
+    "with_measure",
+]
 
 RULES = ("best", "one_standard_error")
 OUT_OF_TIME = "for want of time"
@@ -58,6 +67,26 @@ class Store(Protocol):
 
     def put(self, key: Key, facts: Facts, arrays: Arrays) -> None:
         """Keep a finished cell."""
+
+
+class PartOfStore:
+    """The cells whose keys begin with a name, in a store that holds others too."""
+
+    def __init__(self, store: Store, name: str) -> None:
+        self.store, self.name = store, name
+
+    def get(self, key: Key) -> tuple[Facts, Arrays] | None:
+        """Return what was put under this key, or None."""
+        return self.store.get((self.name + key[0], key[1]))
+
+    def put(self, key: Key, facts: Facts, arrays: Arrays) -> None:
+        """Keep a finished cell."""
+        self.store.put((self.name + key[0], key[1]), facts, arrays)
+
+
+def of_a_ratio(store: Store, ratio: float) -> Store:
+    """Return the cells of one l1_ratio; the whole store for the ridge, ratio 0."""
+    return PartOfStore(store, f"l1 {ratio.hex()} ") if ratio else store
 
 
 @dataclass(frozen=True, eq=False)

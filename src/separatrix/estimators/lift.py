@@ -1,28 +1,48 @@
-"""Products, bumps and ridges of columns, as transformers; and what all of `sx.lift` share."""
+"""Feature maps as transformers: new columns, in which a hyperplane is a curved surface.
+
+`sx.separability` and every model take the mapped rows as they take any data.
+
+See Also
+--------
+KernelSVM : feature maps that are never computed.
+Encoder : columns of texts and categories.
+
+Examples
+--------
+>>> import separatrix as sx
+>>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0]
+>>> lifted = Polynomial(degree=2, interaction_only=True).fit_transform(X)
+>>> sx.separability(X, y).kind, sx.separability(lifted, y).kind
+('overlapping', 'separable')
+"""
 
 from __future__ import annotations
 
 import math
 import os
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
 from separatrix._device import on_host
-from separatrix.core.checks import positive
+from separatrix.core.checks import one_of, positive
+from separatrix.core.models import with_settings
 from separatrix.errors import DataError
-from separatrix.estimators._kind import AnswersInKind
-from separatrix.estimators._scale_warning import warn_of_scale
+from separatrix.estimators._base import AnswersInKind
+from separatrix.estimators._validate import warn_of_scale
 from separatrix.problem import lifting
 
-__all__ = ["Lifting", "Polynomial", "RadialBasis", "Sigmoid", "refuse_too_large", "scale_or_number"]
+__all__ = ["Nystrom", "Polynomial", "RadialBasis", "RandomFourier", "Sigmoid"]
 
 
-class Lifting(AnswersInKind, TransformerMixin, BaseEstimator):
+class _Lifting(AnswersInKind, TransformerMixin, BaseEstimator):
     """A transformer of rows into basis functions of them; X is left as it is."""
 
     n_features_in_: int
@@ -52,7 +72,7 @@ class Lifting(AnswersInKind, TransformerMixin, BaseEstimator):
         return self._read(X, reset=False)
 
 
-def refuse_too_large(columns: int, entries: float, what: str) -> None:
+def _refuse_too_large(columns: int, entries: float, what: str) -> None:
     """Refuse, before it is made, what would not fit into the memory of this machine."""
     try:
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
@@ -77,7 +97,7 @@ def _size(count: float) -> str:
     return f"{count / 2.0 ** (10 * power):,.1f} {unit}"
 
 
-def scale_or_number(name: str, value: Any) -> None:
+def _scale_or_number(name: str, value: Any) -> None:
     """Refuse what is neither 'scale' nor a positive number."""
     if not (isinstance(value, str) and value == "scale"):
         if isinstance(value, str):
@@ -85,12 +105,13 @@ def scale_or_number(name: str, value: Any) -> None:
         positive(name, value)
 
 
-def as_dense(X: Any) -> np.ndarray:
+def _as_dense(X: Any) -> np.ndarray:
     """Return rows as an array."""
     return np.asarray(X.toarray() if sp.issparse(X) else X)
 
 
-class Polynomial(Lifting):
+@with_settings
+class Polynomial(_Lifting):
     """All products of up to `degree` columns; sparse rows stay sparse.
 
     Parameters
@@ -115,12 +136,10 @@ class Polynomial(Lifting):
     ('overlapping', 'separable')
     """
 
-    def __init__(
-        self, degree: int = 2, *, interaction_only: bool = False, include_bias: bool = False
-    ) -> None:
-        self.degree = degree
-        self.interaction_only = interaction_only
-        self.include_bias = include_bias
+    degree: int = 2
+    _: KW_ONLY
+    interaction_only: bool = False
+    include_bias: bool = False
 
     def fit(self, X: Any, y: Any = None) -> Polynomial:
         """Count the products; nothing is learned from the rows."""
@@ -130,7 +149,7 @@ class Polynomial(Lifting):
         count = lifting.monomial_count(d, degree, bool(self.interaction_only))
         inner = lifting.monomial_count(d, degree - 1, bool(self.interaction_only))
         what = f"degree {degree} of {d:,} columns"
-        refuse_too_large(count, 2.0 * inner if sp.issparse(X) else float(count), what)
+        _refuse_too_large(count, 2.0 * inner if sp.issparse(X) else float(count), what)
         self._tree = self._made_tree()
         self.n_output_features_ = count + bool(self.include_bias)
         return self
@@ -156,7 +175,7 @@ class Polynomial(Lifting):
         else:
             entries = float(X.shape[0]) * self.n_output_features_
         what = f"degree {degree} of {X.shape[1]:,} columns"
-        refuse_too_large(self.n_output_features_, entries, what)
+        _refuse_too_large(self.n_output_features_, entries, what)
         if not hasattr(self, "_tree"):  # of a model file, which keeps no numbers that loops follow
             self._tree = self._made_tree()
         return lifting.monomials(X, self._tree, degree, bool(self.include_bias))
@@ -165,7 +184,7 @@ class Polynomial(Lifting):
         """Name every product after its factors: ``x0 x1^2``."""
         check_is_fitted(self)
         names = _check_feature_names_in(self, input_features)
-        refuse_too_large(self.n_output_features_, 16.0 * self.n_output_features_, "naming")
+        _refuse_too_large(self.n_output_features_, 16.0 * self.n_output_features_, "naming")
         level: list[tuple[int, ...]] = [(j,) for j in range(len(names))]
         found = list(level)
         for _ in range(1, int(self.degree)):
@@ -187,7 +206,24 @@ def _written(factors: tuple[int, ...], names: np.ndarray) -> str:
     return " ".join(parts)
 
 
-class _Centred(ClassNamePrefixFeaturesOutMixin, Lifting):
+class _Numbered(ClassNamePrefixFeaturesOutMixin, _Lifting):
+    """A map whose columns are named by their numbers; one part of what it learned makes each."""
+
+    _learned, _parts = "centres_", "centres"  # the parts, and what they are called
+    _room = 1.0  # entries held in memory for each that is returned
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(getattr(self, self._learned))
+
+    def _new(self, X: Any) -> Any:
+        X, count = super()._new(X), self._n_features_out
+        what = f"{type(self).__name__} of {count:,} {self._parts}"
+        _refuse_too_large(count, self._room * X.shape[0] * count, what)
+        return X
+
+
+class _Centred(_Numbered):
     """Basis functions around centres: given, all rows, or found by k-means."""
 
     centres: Any
@@ -197,7 +233,7 @@ class _Centred(ClassNamePrefixFeaturesOutMixin, Lifting):
     def _find_centres(self, X: Any) -> None:
         given = self.centres
         if given is None:
-            self.centres_ = as_dense(X).copy()
+            self.centres_ = _as_dense(X).copy()
         elif isinstance(given, int | np.integer) and not isinstance(given, bool):
             positive("centres", given, whole=True)
             if given > X.shape[0]:
@@ -211,7 +247,7 @@ class _Centred(ClassNamePrefixFeaturesOutMixin, Lifting):
             found = KMeans(int(given), n_init=4, random_state=seed).fit(X)
             self.centres_ = np.asarray(found.cluster_centers_, dtype=np.float64)
         else:
-            centres = np.array(as_dense(given), dtype=np.float64, ndmin=2)
+            centres = np.array(_as_dense(given), dtype=np.float64, ndmin=2)
             if centres.ndim != 2 or centres.shape[1] != X.shape[1] or len(centres) == 0:
                 raise ValueError(
                     f"centres must have the {X.shape[1]} columns of X. Got an array of shape "
@@ -221,17 +257,8 @@ class _Centred(ClassNamePrefixFeaturesOutMixin, Lifting):
                 raise ValueError("centres must be finite numbers. Replace NaN and inf.")
             self.centres_ = centres
 
-    def _refuse_too_large(self, X: Any) -> None:
-        count = len(self.centres_)
-        refuse_too_large(
-            count, float(X.shape[0]) * count, f"{type(self).__name__} of {count:,} centres"
-        )
 
-    @property
-    def _n_features_out(self) -> int:
-        return len(self.centres_)
-
-
+@with_settings
 class RadialBasis(_Centred):
     """Bumps ``exp(-|x - c|^2 / (2 width^2))`` around centres c.
 
@@ -253,14 +280,14 @@ class RadialBasis(_Centred):
     ('overlapping', 'separable')
     """
 
-    def __init__(self, centres: Any = None, *, width: Any = "scale", random_state: Any = 0) -> None:
-        self.centres = centres
-        self.width = width
-        self.random_state = random_state
+    centres: Any = None
+    _: KW_ONLY
+    width: Any = "scale"
+    random_state: Any = 0
 
     def fit(self, X: Any, y: Any = None) -> RadialBasis:
         """Find the centres and the width."""
-        scale_or_number("width", self.width)
+        _scale_or_number("width", self.width)
         X = self._read(X, reset=True)
         self._find_centres(X)
         given = None if isinstance(self.width, str) else float(self.width)
@@ -269,11 +296,10 @@ class RadialBasis(_Centred):
 
     def transform(self, X: Any) -> np.ndarray:
         """Return the height of every bump at every row."""
-        X = self._new(X)
-        self._refuse_too_large(X)
-        return lifting.radial(X, self.centres_, self.width_)
+        return lifting.radial(self._new(X), self.centres_, self.width_)
 
 
+@with_settings
 class Sigmoid(_Centred):
     """Steps ``tanh(slope x.c + offset)`` along directions c.
 
@@ -296,22 +322,15 @@ class Sigmoid(_Centred):
     [[0.0], [1.0]]
     """
 
-    def __init__(
-        self,
-        centres: Any = None,
-        *,
-        slope: Any = "scale",
-        offset: float = 0.0,
-        random_state: Any = 0,
-    ) -> None:
-        self.centres = centres
-        self.slope = slope
-        self.offset = offset
-        self.random_state = random_state
+    centres: Any = None
+    _: KW_ONLY
+    slope: Any = "scale"
+    offset: float = 0.0
+    random_state: Any = 0
 
     def fit(self, X: Any, y: Any = None) -> Sigmoid:
         """Find the directions and the slope."""
-        scale_or_number("slope", self.slope)
+        _scale_or_number("slope", self.slope)
         if not np.isfinite(float(self.offset)):
             raise ValueError(f"offset must be a finite number. Got {self.offset!r} instead.")
         X = self._read(X, reset=True)
@@ -321,6 +340,135 @@ class Sigmoid(_Centred):
 
     def transform(self, X: Any) -> np.ndarray:
         """Return the height of every step at every row."""
-        X = self._new(X)
-        self._refuse_too_large(X)
-        return lifting.sigmoids(X, self.centres_, self.slope_, float(self.offset))
+        return lifting.sigmoids(self._new(X), self.centres_, self.slope_, float(self.offset))
+
+
+# ---- columns whose products approximate a kernel
+
+
+@with_settings
+class RandomFourier(_Numbered):
+    """Random cosines whose products approximate ``exp(-gamma |x - z|^2)``.
+
+    With D components the products of two rows miss the kernel by more than e with a probability of
+    at most ``2 exp(-D e^2 / 8)``: a typical miss is ``1 / sqrt(D)``.
+
+    Parameters
+    ----------
+    n_components : int, default=100
+        How many cosines.
+    gamma : "scale" or float, default="scale"
+        Of the kernel; "scale" is ``1 / (d var(X))``.
+    random_state : int, RandomState or None, default=None
+        For the directions and offsets.
+
+    Examples
+    --------
+    >>> import numpy as np, separatrix as sx
+    >>> X = np.array([[0.0], [1.0]])
+    >>> Z = sx.lift.RandomFourier(4000, gamma=1.0, random_state=0).fit_transform(X)
+    >>> bool(abs((Z @ Z.T)[0, 1] - np.exp(-1.0)) < 0.05)
+    True
+    """
+
+    _learned, _parts = "offsets_", "components"
+
+    n_components: int = 100
+    _: KW_ONLY
+    gamma: Any = "scale"
+    random_state: Any = None
+
+    def fit(self, X: Any, y: Any = None) -> RandomFourier:
+        """Draw the directions; of the rows only their number of columns and their scale count."""
+        positive("n_components", self.n_components, whole=True)
+        _scale_or_number("gamma", self.gamma)
+        X = self._read(X, reset=True)
+        d, count = X.shape[1], int(self.n_components)
+        _refuse_too_large(count, float(d) * count, f"RandomFourier of {count:,} components")
+        self.gamma_ = lifting.scale_of(X) if isinstance(self.gamma, str) else float(self.gamma)
+        dice = check_random_state(self.random_state)
+        self.directions_ = np.sqrt(2.0 * self.gamma_) * dice.normal(size=(d, count))
+        self.offsets_ = dice.uniform(0.0, 2.0 * np.pi, size=count)
+        return self
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Return the cosines of every row."""
+        return lifting.cosines(self._new(X), self.directions_, self.offsets_)
+
+
+@with_settings
+class Nystrom(_Numbered):
+    """Columns whose products equal a kernel on some rows, and approximate it elsewhere.
+
+    Parameters
+    ----------
+    n_components : int, default=100
+        How many rows to take; all of them, if there are fewer, and then the kernel is exact.
+    kernel : {"rbf", "poly", "linear"} or callable, default="rbf"
+        ``exp(-gamma |x - z|^2)``, ``(gamma x.z + coef0)^degree``, ``x.z``, or one of two rows.
+    gamma : "scale" or float, default="scale"
+        Of the kernel; "scale" is ``1 / (d var(X))``.
+    degree, coef0
+        Of the polynomial kernel.
+    random_state : int, RandomState or None, default=None
+        For the choice of rows.
+
+    Examples
+    --------
+    >>> import numpy as np, separatrix as sx
+    >>> X = np.array([[0.0], [1.0], [2.0]])
+    >>> Z = sx.lift.Nystrom(3, gamma=1.0).fit_transform(X)
+    >>> np.allclose(Z @ Z.T, np.exp(-((X - X.T) ** 2)))
+    True
+    """
+
+    _learned, _parts, _room = "normalization_", "rows", 2.0
+
+    n_components: int = 100
+    _: KW_ONLY
+    kernel: Any = "rbf"
+    gamma: Any = "scale"
+    degree: int = 3
+    coef0: float = 1.0
+    random_state: Any = None
+
+    def _kernel(self, X: Any, Z: Any) -> np.ndarray:
+        if callable(self.kernel):
+            return np.asarray(pairwise_kernels(_as_dense(X), _as_dense(Z), metric=self.kernel))
+        if self.kernel == "rbf":
+            width = float(np.sqrt(0.5 / self.gamma_))
+            return lifting.radial(X, _as_dense(Z), width)
+        products = X @ Z.T
+        products = _as_dense(products)
+        if self.kernel == "linear":
+            return products
+        return np.asarray((self.gamma_ * products + float(self.coef0)) ** int(self.degree))
+
+    def fit(self, X: Any, y: Any = None) -> Nystrom:
+        """Choose the rows and take the root of their kernel matrix."""
+        positive("n_components", self.n_components, whole=True)
+        _scale_or_number("gamma", self.gamma)
+        if not callable(self.kernel):
+            one_of("kernel", self.kernel, ("rbf", "poly", "linear"))
+        positive("degree", self.degree, whole=True)
+        X = self._read(X, reset=True)
+        count = min(int(self.n_components), X.shape[0])
+        _refuse_too_large(count, 4.0 * count * count, f"Nystrom of {count:,} rows")
+        self.gamma_ = lifting.scale_of(X) if isinstance(self.gamma, str) else float(self.gamma)
+        dice = check_random_state(self.random_state)
+        self.component_indices_ = np.sort(dice.permutation(X.shape[0])[:count])
+        self.components_ = X[self.component_indices_]
+        with np.errstate(over="ignore", invalid="ignore"):
+            matrix = self._kernel(self.components_, self.components_)
+        if not np.isfinite(matrix).all():
+            raise DataError("The kernel of these rows is not finite. Divide the columns first.")
+        values, vectors = scipy.linalg.eigh(0.5 * (matrix + matrix.T))
+        # What is below rounding of the largest is rounding, and its root would be noise.
+        kept = values > 1e-12 * max(float(values[-1]), np.finfo(float).tiny)
+        roots = np.where(kept, 1.0 / np.sqrt(np.where(kept, values, 1.0)), 0.0)
+        self.normalization_ = (vectors * roots) @ vectors.T
+        return self
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Return the columns of every row."""
+        return np.asarray(self._kernel(self._new(X), self.components_) @ self.normalization_)

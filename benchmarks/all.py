@@ -41,7 +41,7 @@ from benchmarks import machines, separability, startup
 from benchmarks._report import SHARED, header
 from benchmarks.closed_forms import tall
 from benchmarks.kernels import synthetic
-from separatrix.solvers.running.threads import one_thread
+from separatrix.solvers.running.drive import one_thread
 
 README = Path(__file__).resolve().parents[1] / "README.md"
 BEGIN, END = "<!-- figures: python -m benchmarks.all --write -->", "<!-- end of figures -->"

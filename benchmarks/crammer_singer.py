@@ -19,7 +19,7 @@ from sklearn.svm import LinearSVC
 import separatrix as sx
 from benchmarks._report import header
 from benchmarks._text_sets import newsgroups_classes
-from separatrix.problem.crammer_singer import DirectProblem
+from separatrix.problem.many_classes import DirectProblem
 
 LADDER = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001)
 

@@ -72,7 +72,7 @@ def with_dask(folder: Path, X, y) -> list[dict]:
     from dask.distributed import Client, LocalCluster
 
     from separatrix.core.partitioned import fit_rows
-    from separatrix.distributed.placing import placed
+    from separatrix.distributed.machines import placed
 
     lines = []
     with (

@@ -112,7 +112,7 @@ def steps(X, y, options, rate):
     """Time the hot steps by themselves, as fractions of what the device was measured to do."""
     from separatrix.certificates.softmax_gap import SoftmaxGap
     from separatrix.problem.device_rows import DeviceRows
-    from separatrix.problem.softmax import SoftmaxProblem
+    from separatrix.problem.many_classes import SoftmaxProblem
     from separatrix.solvers.many_classes import multinomial
 
     n, d = X.shape

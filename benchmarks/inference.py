@@ -30,7 +30,7 @@ import separatrix as sx
 from benchmarks._report import header
 from separatrix.checker import check
 from separatrix.problem.canonical import as_checker_data, problem_from
-from separatrix.solvers.running.threads import one_thread
+from separatrix.solvers.running.drive import one_thread
 
 ENDOMETRIAL = Path(__file__).resolve().parents[2] / "shared" / "data" / "endometrial.csv"
 
@@ -148,7 +148,7 @@ def sets(large):
 def fits(large, others):
     from separatrix.infer.given import given
     from separatrix.infer.model import Task, _Fit
-    from separatrix.infer.starts import best_maximum
+    from separatrix.infer.newton import best_maximum
 
     def fit(X, y, method):
         design = given(X, y).design()
@@ -179,7 +179,7 @@ def fits(large, others):
 
 def profiles(name, X, y, firth, repeats):
     from separatrix.infer.given import given
-    from separatrix.infer.separated import face_of
+    from separatrix.infer.profile import face_of
 
     def whole():
         model = firth().fit(X, y)

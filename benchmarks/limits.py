@@ -44,7 +44,7 @@ from separatrix.problem import fingerprint as fingerprints
 from separatrix.problem.canonical import data_of
 from separatrix.problem.fingerprint import fingerprint
 from separatrix.selection import _cell
-from separatrix.solvers.running.threads import one_thread
+from separatrix.solvers.running.drive import one_thread
 
 HEAD = "| case | ours | fingerprint | check | rest | passes | at the machine's rate |"
 

@@ -24,7 +24,7 @@ import separatrix as sx
 from benchmarks import _glmnet, _text_sets
 from benchmarks._report import SHARED, header
 from benchmarks.sparse_path import timed
-from separatrix.core.largest_cost import largest_cost_of_zero_classes
+from separatrix.core.sparse import largest_cost_of_zero_classes
 
 FACTORS = (10.0, 100.0)
 THRESHOLDS = tuple(10.0**-k for k in (7, 9, 11, 13, 15))

@@ -25,7 +25,7 @@ import separatrix as sx
 from benchmarks import _glmnet
 from benchmarks._report import header
 from benchmarks.sparse_path import SETS, objective, timed
-from separatrix.core.largest_cost import largest_cost_of_zero
+from separatrix.core.sparse import largest_cost_of_zero
 
 VALUES, SPAN, FOLDS = 100, 100.0, 5
 TOLERANCES = tuple(10.0**-k for k in range(2, 10))

@@ -28,7 +28,7 @@ import numpy as np
 import separatrix as sx
 from benchmarks import _glmnet, _text_sets
 from benchmarks._report import SHARED, header
-from separatrix.core.largest_cost import largest_cost_of_zero
+from separatrix.core.sparse import largest_cost_of_zero
 
 FACTORS = (10.0, 100.0, 1000.0)
 TOLERANCES = tuple(10.0**-k for k in range(2, 13))

@@ -27,7 +27,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from benchmarks._report import header
-from separatrix.data.embedded import iris
+from separatrix.data.lectures import iris
 from separatrix.data.table import Table, write_table
 
 LIBSVM = "from libsvm.svmutil import *; y, x = svm_read_problem({!r}); svm_train(y, x, '-t 0 -q')"

@@ -22,8 +22,7 @@ import numpy as np
 
 from separatrix.report.facts import Facts
 from separatrix.report.study import OUTPUTS
-from separatrix.storage.model_file import read_model
-from separatrix.storage.sealed_bytes import unseal
+from separatrix.storage.model_file import read_model, unseal
 
 LAST = "study.json"
 

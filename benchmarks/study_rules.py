@@ -197,7 +197,7 @@ def fits_of(name: str, seed: int, of_splines: bool) -> dict[str, np.ndarray]:
 
 def grid_of(features: str, X: Any, y: Any, loss: str, ratio: float) -> np.ndarray:
     if ratio:
-        from separatrix.core.largest_cost import largest_cost_of_zero
+        from separatrix.core.sparse import largest_cost_of_zero
         from separatrix.selection.refinement import sparse_grid
 
         signs = [np.where(y == k, 1.0, -1.0) for k in ([1] if y.max() == 1 else range(3))]

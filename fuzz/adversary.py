@@ -42,7 +42,7 @@ from fuzz.honest_claims import of_certificate
 from fuzz.workers import pool_of
 from separatrix.checker import Refused, check
 from separatrix.problem.canonical import as_checker_data, problem_from
-from separatrix.storage.certificate_proof import prove_again
+from separatrix.storage.certificate_files import prove_again
 
 __all__ = ["KINDS", "climb", "run"]
 

@@ -35,7 +35,7 @@ from fuzz.machine_forgeries import MACHINE_WAYS, SOFTMAX_WAYS, number_of, row_le
 from separatrix.certificates.duality_gap import ScaledGap
 from separatrix.checker import Refused
 from separatrix.problem.kernels import Kernel
-from separatrix.storage.certificate_proof import prove_again
+from separatrix.storage.certificate_files import prove_again
 
 __all__ = ["KINDS", "run"]
 

@@ -45,7 +45,7 @@ from separatrix.checker import CLAIMS, Refused, check
 from separatrix.problem.canonical import as_checker_data, data_of, problem_from
 from separatrix.problem.fingerprint import fingerprint
 from separatrix.problem.kernels import Kernel
-from separatrix.storage.certificate_proof import prove_again
+from separatrix.storage.certificate_files import prove_again
 
 __all__ = ["MAKERS", "altered", "by_checker", "by_library", "run"]
 

@@ -204,7 +204,7 @@ class Lines:
         root = Path(sx.__file__).parent
         self._files = {str(path) for path in (root / "storage").glob("*.py")}
         self._files |= {
-            str(root / "data" / "encodings" / name) for name in ("base.py", "encoding.py")
+            str(root / "data" / "encodings" / name) for name in ("labels.py", "encoding.py")
         }
         self.reached: set[tuple[str, int]] = set()
 

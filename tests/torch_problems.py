@@ -3,8 +3,7 @@
 import numpy as np
 
 from separatrix.problem.device_rows import DeviceRows
-from separatrix.problem.losses import CODES
-from separatrix.problem.machine import MachineProblem
+from separatrix.problem.machine import CODES, MachineProblem
 from separatrix.problem.signed import SignedProblem
 from tests import optional
 

@@ -5,13 +5,13 @@ integers have agreed to.
 """
 
 import separatrix as sx
-from separatrix.data.embedded import iris_pair
+from separatrix.data.lectures import two_irises
 from separatrix.plots.separability import save_verdict
 
 
 def draw(path="separable.svg"):
     """Draw the separator of two irises."""
-    flowers = iris_pair()
+    flowers = two_irises()
     verdict = sx.separability(flowers.X, flowers.y)
     assert verdict.certificate.check(flowers.X, flowers.y)
     save_verdict(verdict, flowers.X, flowers.y, path, flowers.feature_names)

@@ -7,13 +7,13 @@ below. When the two are within epsilon, the line is nearly the widest.
 import numpy as np
 
 import separatrix as sx
-from separatrix.data.embedded import iris_pair
+from separatrix.data.lectures import two_irises
 from separatrix.plots.trace import save_trace
 
 
 def draw(path="kozinec.svg"):
     """Draw a replay of Kozinec's algorithm."""
-    flowers = iris_pair()
+    flowers = two_irises()
     frames = list(sx.replay(sx.Kozinec(epsilon=0.01), flowers.X, flowers.y))
     codes = np.searchsorted(flowers.classes, flowers.y)
     caption = f"margin {frames[-1].margin:.4f}, and no line has more than {frames[-1].bound:.4f}"

@@ -4,13 +4,13 @@ The hard margin: no flower on the street, three on its edges, and these alone ho
 """
 
 import separatrix as sx
-from separatrix.data.embedded import iris_pair
-from separatrix.plots.linear_rules import save_machine
+from separatrix.data.lectures import two_irises
+from separatrix.plots.regions import save_machine
 
 
 def draw(path="hard_margin.svg"):
     """Draw the machine of hard margin."""
-    flowers = iris_pair()
+    flowers = two_irises()
     machine = sx.LinearSVM(C=float("inf")).fit(flowers.X, flowers.y)
     save_machine(machine, flowers.X, flowers.y, path, flowers.feature_names)
 

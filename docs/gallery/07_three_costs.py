@@ -6,7 +6,7 @@ A small C lets the outlier be wrong and keeps a wide street; a large one bends t
 import numpy as np
 
 import separatrix as sx
-from separatrix.plots.linear_rules import save_linear_rules
+from separatrix.plots.regions import save_linear_rules
 
 
 def draw(path="three_costs.svg"):

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer
 
 import separatrix as sx
-from separatrix.plots.path import save_path
+from separatrix.plots.curves import save_path
 
 
 def draw(path="path.svg"):

@@ -7,7 +7,7 @@ at them.
 import numpy as np
 
 import separatrix as sx
-from separatrix.plots.linear_rules import save_linear_rules
+from separatrix.plots.regions import save_linear_rules
 
 
 def draw(path="outliers.svg"):

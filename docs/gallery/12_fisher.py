@@ -7,7 +7,7 @@ they spread, they part.
 import numpy as np
 
 import separatrix as sx
-from separatrix.plots.linear_rules import save_projections
+from separatrix.plots.regions import save_projections
 
 
 def draw(path="fisher.svg"):

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.pipeline import make_pipeline
 
 import separatrix as sx
-from separatrix.plots.path import save_structural_risk
+from separatrix.plots.curves import save_structural_risk
 
 
 def draw(path="structural_risk.svg"):

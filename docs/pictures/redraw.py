@@ -9,10 +9,13 @@ from sklearn.datasets import load_breast_cancer, load_iris, make_circles, make_m
 from sklearn.pipeline import make_pipeline
 
 import separatrix as sx
-from separatrix.plots.coefficient_paths import save_coefficient_paths
-from separatrix.plots.linear_rules import save_linear_rules, save_machine
-from separatrix.plots.path import save_path
-from separatrix.plots.regions import save_kernel_regions, save_regions
+from separatrix.plots.curves import save_coefficient_paths, save_path
+from separatrix.plots.regions import (
+    save_kernel_regions,
+    save_linear_rules,
+    save_machine,
+    save_regions,
+)
 from separatrix.plots.separability import save_verdict
 
 

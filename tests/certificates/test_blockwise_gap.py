@@ -11,9 +11,9 @@ import pytest
 from tests.selection.test_partitioned_path import handle_of
 
 import separatrix as sx
-from separatrix.certificates.objective_bounds import Model, exact_parts, terms_of
+from separatrix.certificates.duality_gap import Model, exact_parts, terms_of
 from separatrix.certificates.reading import from_json
-from separatrix.storage.certificate_pieces import json_pieces
+from separatrix.storage.certificate_files import json_pieces
 
 
 def fitted(tmp_path, seed=0):

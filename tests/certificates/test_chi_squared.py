@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tests.naive import inference as naive
 
-from separatrix.certificates.chi_squared import quantile, tail, tails
+from separatrix.certificates.enclosed_functions import quantile, tail, tails
 
 
 def test_tails_hold_the_value_of_300_bits():

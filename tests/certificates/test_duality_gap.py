@@ -13,8 +13,14 @@ from tests.naive import duality_gap as naive
 from tests.problems import as_sparse, problem
 
 from separatrix import LinearSVM
-from separatrix.certificates.duality_gap import DualityGap, DualityGaps
-from separatrix.certificates.objective_bounds import Model, dual_of, primal_of, terms_of
+from separatrix.certificates.duality_gap import (
+    DualityGap,
+    DualityGaps,
+    Model,
+    dual_of,
+    primal_of,
+    terms_of,
+)
 from separatrix.certificates.reading import from_json
 from separatrix.checker import Refused
 from separatrix.problem.canonical import data_of

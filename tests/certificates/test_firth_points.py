@@ -9,9 +9,13 @@ from tests.naive import inference as naive
 
 from separatrix.certificates.enclosed_sums import stacked_products
 from separatrix.certificates.enclosure import Enclosure
-from separatrix.certificates.firth_points import FirthPoints, Monomials
+from separatrix.certificates.firth_points import (
+    FirthPoints,
+    Monomials,
+    log_determinants,
+    stacked_products_both,
+)
 from separatrix.certificates.likelihood_bounds import Rows, metric_at
-from separatrix.certificates.small_matrices import log_determinants, stacked_products_both
 
 
 def test_products_of_stacks_hold_exactly():

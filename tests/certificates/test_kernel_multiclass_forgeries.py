@@ -14,7 +14,7 @@ from separatrix.certificates.multiclass_gap import Named
 from separatrix.certificates.reading import from_json
 from separatrix.checker import Refused
 from separatrix.problem.kernels import Kernel
-from separatrix.storage.certificate_proof import prove_again
+from separatrix.storage.certificate_files import prove_again
 
 
 @pytest.mark.parametrize("kernel", [RBF, LINEAR, POLY, Kernel("sigmoid", 1e-8, 3, 0.0)])

@@ -10,8 +10,7 @@ from tests.amounts import cases
 
 import separatrix as sx
 from separatrix.certificates.kernel_separation import KernelOverlap
-from separatrix.problem.canonical import data_of
-from separatrix.problem.equal_rows import equal_pair
+from separatrix.problem.canonical import data_of, equal_pair
 from separatrix.problem.fingerprint import fingerprint
 from separatrix.problem.kernels import Kernel
 

@@ -13,7 +13,7 @@ import pytest
 import separatrix as sx
 from separatrix.checker import Refused, check
 from separatrix.problem.canonical import as_checker_data, problem_from
-from separatrix.storage.certificate_proof import prove_again
+from separatrix.storage.certificate_files import prove_again
 
 KERNELS = [
     {"kernel": "rbf", "gamma": 0.7},

@@ -5,8 +5,8 @@ import pytest
 from scipy import sparse
 
 import separatrix as sx
-from separatrix.certificates import moved_rows as module
-from separatrix.certificates.moved_rows import LARGEST, moved_rows
+from separatrix.certificates import column_sizes as module
+from separatrix.certificates.column_sizes import LARGEST, moved_rows
 
 
 def draw(n=40):

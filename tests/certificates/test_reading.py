@@ -10,7 +10,7 @@ from fuzz.checker_agreement import MAKERS
 
 from separatrix.certificates.reading import from_json
 from separatrix.checker import CLAIMS, Refused
-from separatrix.storage.certificate_proof import prove_again
+from separatrix.storage.certificate_files import prove_again
 
 BY_CHECKER_ALONE = {"gordan", "margin-bounds", "least-squares", "fisher", "fisher-directions"}
 READ = sorted(set(CLAIMS) - BY_CHECKER_ALONE)

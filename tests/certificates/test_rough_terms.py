@@ -8,8 +8,8 @@ from tests.amounts import cases
 from tests.problems import as_sparse
 
 from separatrix.certificates.column_sizes import Sized
-from separatrix.certificates.objective_bounds import Model, terms_of
-from separatrix.certificates.rough_terms import rough_terms
+from separatrix.certificates.duality_gap import Model, terms_of
+from separatrix.certificates.sparse_gap import rough_terms
 
 
 def drawn_point(seed):

@@ -10,7 +10,7 @@ import separatrix as sx
 from separatrix.certificates.duality_gap import ScaledGap
 from separatrix.certificates.reading import from_json
 from separatrix.checker import Refused
-from separatrix.storage.certificate_proof import prove_again
+from separatrix.storage.certificate_files import prove_again
 from separatrix.storage.model_proof import prove_model
 
 

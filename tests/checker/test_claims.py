@@ -313,7 +313,7 @@ def test_the_fingerprint_is_of_little_endian_numbers_on_any_machine(monkeypatch,
     known = data.fingerprint(like)
     monkeypatch.setattr(sys, "byteorder", "big" if sys.byteorder == "little" else "little")
     assert data.fingerprint(like) != known  # turned
-    monkeypatch.setattr("separatrix.checker.fingerprint.array", Turned)
+    monkeypatch.setattr("separatrix.checker.exact.array", Turned)
     assert data.fingerprint(like) == known  # and turned again
 
 

@@ -14,7 +14,7 @@ from tests.naive import inference as naive
 from tests.optional import shared_file
 
 import separatrix as sx
-from separatrix.checker import balls, tails
+from separatrix.checker import balls, inference
 
 
 @pytest.fixture(scope="module")
@@ -81,17 +81,17 @@ def _lies_between(low, true, high):
 
 @pytest.mark.parametrize("value", [1e-30, 1e-6, 0.5, 3.84, 79.9, 80.1, 300.0, 1400.0, 9000.0])
 def test_tails_hold_those_of_balls(value):
-    low, high = tails.tail(Fraction(value))
+    low, high = inference.tail(Fraction(value))
     naive.precise(_lies_between)(low, naive.tail(arb(value)), high)
     assert high - low < Fraction(high, 10**20)
 
 
 def test_the_quantile_is_that_of_the_level():
-    low, high = tails.quantile(0.95, 3.841458820694124)
+    low, high = inference.quantile(0.95, 3.841458820694124)
     assert low < Fraction(3.8414588206941245) + Fraction(1, 10**15)
     assert high - low < Fraction(1, 10**20)
     with pytest.raises(ValueError, match="not that of the level"):
-        tails.quantile(0.95, 3.8414588207)
+        inference.quantile(0.95, 3.8414588207)
 
 
 def alone(whole, j, name, pair):

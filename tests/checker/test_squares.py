@@ -15,7 +15,7 @@ from separatrix.checker.squares import positive_eigenvalues, rest
 from separatrix.problem.canonical import as_checker_data, data_of, problem_from
 from separatrix.problem.fingerprint import fingerprint
 from separatrix.problem.kernels import Kernel
-from separatrix.storage.certificate_proof import prove_again
+from separatrix.storage.certificate_files import prove_again
 
 
 def rows(seed, K, n=18, d=3, scale=1.0):

@@ -17,7 +17,7 @@ import separatrix as sx
 from separatrix.checker import check
 from separatrix.checker.__main__ import main
 from separatrix.cli.main import app
-from separatrix.data.embedded import iris_pair
+from separatrix.data.lectures import two_irises
 from separatrix.plots.trace import save_trace
 from separatrix.problem.canonical import as_checker_data
 from separatrix.problem.signed import SignedProblem
@@ -45,7 +45,7 @@ def test_json_is_the_replay_to_the_last_bit_and_its_certificate_checks():
     run = separatrix("trace", "--method", "kozinec", "--epsilon", "0.05", "--json")
     assert run.returncode == 0
     ran = json.loads(run.stdout)
-    table = iris_pair()
+    table = two_irises()
     frames = list(sx.replay(sx.Kozinec(epsilon=0.05, max_updates=1000), table.X, table.y))
     assert [frame["weights"] for frame in ran["frames"]] == [f.weights.tolist() for f in frames]
     assert [frame["errors"] for frame in ran["frames"]] == [f.errors for f in frames]

@@ -5,7 +5,7 @@ from numpy.testing import assert_allclose
 
 from separatrix.core.all_classes import Multinomial
 from separatrix.core.proving import About, Effort, solve_and_prove
-from separatrix.problem.softmax import SoftmaxProblem
+from separatrix.problem.many_classes import SoftmaxProblem
 
 
 def test_a_model_for_errors_alone_predicts_the_same_with_fewer_steps():

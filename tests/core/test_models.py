@@ -9,7 +9,8 @@ from sklearn.datasets import load_iris
 
 import separatrix as sx
 from separatrix.core import machine as core
-from separatrix.core.models import fresh, seed_of, settings_of
+from separatrix.core.checks import seed_of
+from separatrix.core.models import fresh, settings_of
 from separatrix.errors import DataError, UnfinishedWarning
 from separatrix.storage.model_file import from_bytes, to_bytes
 

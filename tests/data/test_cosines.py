@@ -11,7 +11,13 @@ from numpy.testing import assert_array_equal
 
 import separatrix as sx
 from separatrix.data.encodings.column_features import GAMMAS, ColumnFeatures, learn_columns
-from separatrix.data.encodings.cosines import FARTHEST, PER_UNIT, TERMS, Cosines, cosine_of_turns
+from separatrix.data.encodings.column_functions import (
+    FARTHEST,
+    PER_UNIT,
+    TERMS,
+    Cosines,
+    cosine_of_turns,
+)
 
 DIGEST = "e9a67aeb8d3547de0358247d78ed43e691b677ce79ecd70efd0e1a54869be826"
 

@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 
 import separatrix as sx
 from separatrix.data.encodings.columns import is_number
-from separatrix.data.readers import grid
-from separatrix.data.readers.delimited import parse_delimited
-from separatrix.data.readers.grid import read_grid
+from separatrix.data.readers import delimited
+from separatrix.data.readers.delimited import parse_delimited, read_grid
 from separatrix.data.sources.streams import Source, open_source
 
 numbers = st.one_of(
@@ -48,11 +47,11 @@ def tables(draw):
 @given(tables(), st.integers(1, 60))
 def test_agrees_with_float(table, chunk):
     rows, separator, data = table
-    before, grid.CHUNK = grid.CHUNK, chunk
+    before, delimited.CHUNK = delimited.CHUNK, chunk
     try:
         values, marked, fault = read_grid(Source("x", data), separator, len(rows[0]), 0)
     finally:
-        grid.CHUNK = before
+        delimited.CHUNK = before
     assert fault == -1
     assert values.shape == (len(rows), len(rows[0]))
     for place in range(len(rows[0])):

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
 import separatrix as sx
-from separatrix.data.scaling import METHODS, Scaling, deviations, fit_scaling
+from separatrix.data.encodings.column_features import METHODS, Scaling, deviations, fit_scaling
 
 matrices = arrays(
     float, st.tuples(st.integers(1, 8), st.integers(1, 4)), elements=st.integers(-50, 50)
@@ -33,10 +33,14 @@ def test_agrees_with_scikit_learn(X):
 @given(matrices, st.sampled_from(METHODS), st.booleans())
 def test_weights_return_to_the_original_units(X, method, as_sparse):
     given = sparse.csr_matrix(X) if as_sparse else X
-    scaling = Scaling.from_dict(json.loads(json.dumps(fit_scaling(given, method).to_dict())))
+    column_features = Scaling.from_dict(
+        json.loads(json.dumps(fit_scaling(given, method).to_dict()))
+    )
     w = np.linspace(-1, 2, X.shape[1])
-    original, intercept = scaling.original_weights(w, 0.25)
-    assert_allclose(X @ original + intercept, scaling.transform(given) @ w + 0.25, atol=1e-8)
+    original, intercept = column_features.original_weights(w, 0.25)
+    assert_allclose(
+        X @ original + intercept, column_features.transform(given) @ w + 0.25, atol=1e-8
+    )
 
 
 @given(matrices)
@@ -65,12 +69,12 @@ def test_what_makes_no_sense_is_refused():
 
 
 def test_deviations_of_large_data_are_added_up(monkeypatch):
-    from separatrix.data import scaling
+    from separatrix.data.encodings import column_features
 
     X = np.random.default_rng(0).normal(size=(50, 3)).astype(np.float32) + 100.0
     X[:, 2] = 7.0
     wanted = deviations(X)
-    monkeypatch.setattr(scaling, "_AT_ONCE", 10)
+    monkeypatch.setattr(column_features, "_AT_ONCE", 10)
     np.testing.assert_allclose(deviations(X), wanted, rtol=1e-12)
     assert deviations(X)[2] == 0.0
     np.testing.assert_allclose(fit_scaling(X).scale, [*wanted[:2], 1.0], rtol=1e-12)

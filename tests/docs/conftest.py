@@ -14,7 +14,7 @@ from tests.docs.test_made import DOCS, module
 from tests.optional import module as installed
 
 from separatrix.checker.pack import pack
-from separatrix.data.embedded import breast_cancer
+from separatrix.data.lectures import breast_cancer
 
 
 @pytest.fixture(scope="session")

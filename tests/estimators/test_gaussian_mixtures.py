@@ -13,7 +13,7 @@ from sklearn.mixture import GaussianMixture
 
 import separatrix as sx
 from separatrix.solvers.closed_forms.mixtures import maximised
-from separatrix.solvers.running.threads import one_thread
+from separatrix.solvers.running.drive import one_thread
 
 
 def diagonals(n=40, seed=0):

@@ -9,7 +9,7 @@ from tests.naive.separability import kind
 
 import separatrix as sx
 from separatrix.core.verdict import Witness
-from separatrix.estimators.shatter import cover_count
+from separatrix.estimators.separability import cover_count
 from separatrix.plots.separability import save_shattering
 
 

@@ -9,8 +9,8 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from tests.naive import sparse as naive
 
 import separatrix as sx
-from separatrix.core import largest_cost
-from separatrix.core.largest_cost import largest_cost_of_zero
+from separatrix.core import sparse
+from separatrix.core.sparse import largest_cost_of_zero
 from separatrix.storage.model_proof import prove_model
 
 MODELS = [
@@ -197,7 +197,7 @@ def test_the_largest_cost_of_zero_groups_is_exact(intercept):
 
 @pytest.mark.parametrize("square", [Fraction(2), Fraction(1, 9), Fraction(7, 10**300)])
 def test_a_quotient_by_a_root_is_rounded_down(square):
-    found = Fraction(largest_cost._over_the_root(Fraction(1), square))
+    found = Fraction(sparse._over_the_root(Fraction(1), square))
     higher = Fraction(np.nextafter(float(found), np.inf))
     assert found**2 * square <= 1 < higher**2 * square
 
@@ -208,7 +208,7 @@ def test_few_weights_and_many_are_added_alike(monkeypatch):
         signs = np.where(y == 1, 1.0, -1.0)
         weights = np.random.default_rng(seed).integers(0, 4, size=30) / 3.0
         found = largest_cost_of_zero(X, signs, weights, "logistic", 1.0, True)
-        monkeypatch.setattr(largest_cost, "_FEW_WEIGHTS", 0)
+        monkeypatch.setattr(sparse, "_FEW_WEIGHTS", 0)
         assert largest_cost_of_zero(X, signs, weights, "logistic", 1.0, True) == found
         assert largest_cost_of_zero(sp.csr_array(X), signs, weights, "logistic", 1.0, True) == found
         monkeypatch.undo()

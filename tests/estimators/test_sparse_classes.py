@@ -8,7 +8,7 @@ from tests.cli.command import separatrix as run
 from tests.naive import sparse_softmax as naive
 
 import separatrix as sx
-from separatrix.core.largest_cost import largest_cost_of_zero, largest_cost_of_zero_classes
+from separatrix.core.sparse import largest_cost_of_zero, largest_cost_of_zero_classes
 from separatrix.storage.model_proof import prove_model
 
 

@@ -3,7 +3,7 @@ import pytest
 from matplotlib.image import imread
 
 import separatrix as sx
-from separatrix.plots.linear_rules import save_linear_rules, save_projections
+from separatrix.plots.regions import save_linear_rules, save_projections
 
 
 def clouds():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from separatrix.plots.path import draw_path, save_path
+from separatrix.plots.curves import draw_path, save_path
 from separatrix.selection.path_table import PathTable
 
 

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from sklearn.datasets import load_iris, make_moons
 
 import separatrix as sx
-from separatrix.plots.bag_of_words import word_counts
+from separatrix.plots.tables import word_counts
 
 
 @pytest.fixture(scope="module")

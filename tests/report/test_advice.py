@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import separatrix as sx
-from separatrix.data.embedded import breast_cancer, iris
+from separatrix.data.lectures import breast_cancer, iris
 from separatrix.report import verdict as bounded
 from separatrix.report.advice import _advice, changed_line, next_steps
 from separatrix.report.facts import Bin, Calibration, Facts, Step

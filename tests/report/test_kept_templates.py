@@ -3,7 +3,7 @@
 import pytest
 from jinja2 import DictLoader, Environment
 
-from separatrix.report.kept_templates import KeptTemplates
+from separatrix.report.page import KeptTemplates
 
 
 @pytest.fixture

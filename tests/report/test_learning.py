@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from separatrix.data.embedded import breast_cancer, iris
+from separatrix.data.lectures import breast_cancer, iris
 from separatrix.report import learning
 from separatrix.report.facts import LearningPoint
 from separatrix.report.learning import reading_of_curve

@@ -9,8 +9,8 @@ import pytest
 import separatrix as sx
 from separatrix.report.facts import Coefficient, Facts, Regression
 from separatrix.report.headings import headings
+from separatrix.report.measures import regression_facts
 from separatrix.report.page import render_report
-from separatrix.report.regression import regression_facts
 
 
 def work_of(frame, train, texts=False):

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 import separatrix as sx
-from separatrix.data.embedded import iris
+from separatrix.data.lectures import iris
 from separatrix.report.facts import Facts
 from separatrix.report.page import write_report
 from separatrix.report.replay import MOST_POINTS, replay_facts, replay_sentence

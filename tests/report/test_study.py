@@ -7,7 +7,7 @@ from sklearn.datasets import load_iris
 from sklearn.metrics import roc_auc_score
 
 import separatrix as sx
-from separatrix.data.embedded import iris
+from separatrix.data.lectures import iris
 from separatrix.report import verdict as bounded
 from separatrix.report.facts import Facts
 from separatrix.report.headings import headings

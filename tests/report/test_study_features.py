@@ -9,8 +9,8 @@ import pytest
 
 import separatrix as sx
 from separatrix.checker import Refused
-from separatrix.data.embedded import iris
 from separatrix.data.encodings.column_features import COLUMN_FEATURES
+from separatrix.data.lectures import iris
 from separatrix.data.row_blocks import row_blocks
 from separatrix.data.table import encoding_from_dict
 from separatrix.report.conclusions import FEATURES, answer

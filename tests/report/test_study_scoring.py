@@ -9,7 +9,7 @@ import pytest
 from fuzz.model_files import joined, parts
 
 import separatrix as sx
-from separatrix.data.embedded import iris
+from separatrix.data.lectures import iris
 from separatrix.report.facts import Facts
 from separatrix.report.headings import headings
 from separatrix.report.page import render_report

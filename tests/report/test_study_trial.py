@@ -10,10 +10,10 @@ import pytest
 from fuzz.model_files import joined, parts
 
 import separatrix as sx
-from separatrix.report.beside import beside
 from separatrix.report.facts import Facts
 from separatrix.report.page import render_report
 from separatrix.report.study import Settings, study
+from separatrix.report.study_rows import beside
 from separatrix.selection.scores import Measure
 from tests.cli.command import separatrix as run
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from scipy.stats import beta, binom
 
 import separatrix as sx
-from separatrix.estimators.shatter import cover_count
-from separatrix.plots.path import save_structural_risk
+from separatrix.estimators.separability import cover_count
+from separatrix.plots.curves import save_structural_risk
 
 COUNTS = st.integers(1, 10**6)
 

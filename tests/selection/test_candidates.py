@@ -319,7 +319,7 @@ def test_a_search_that_was_ended_goes_on_with_the_same_bits():
 def test_a_sample_and_all_rows_are_kept_apart(monkeypatch):
     """Cells of the sample have other folds: with the same C they are not those of all rows."""
     monkeypatch.setattr("separatrix.selection.candidates._SAMPLE", 80)
-    monkeypatch.setattr("separatrix.selection.fold_rows.mean_square", lambda X, fold: 1.0)
+    monkeypatch.setattr("separatrix.selection.compared.mean_square", lambda X, fold: 1.0)
     X, y = skewed(np.random.default_rng(7), 200)
     best = search_of(table_of(X, y), y).best(("standard", "ranks"), ("squared_hinge",))
     assert best.n_rows == len(best.scores) == 200

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from separatrix.report.measures import class_measures, measures_of
-from separatrix.selection.score_interval import EXACT, TOO_FEW, interval_of
+from separatrix.selection.opening import EXACT, TOO_FEW, interval_of
 from separatrix.selection.scores import Measure, loss_of_counts
 
 

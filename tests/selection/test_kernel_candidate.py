@@ -10,8 +10,7 @@ from separatrix.data.raw_rows import RawRows
 from separatrix.data.table import Table
 from separatrix.selection import kernel_candidate
 from separatrix.selection.candidates import Search
-from separatrix.selection.compared import Candidate
-from separatrix.selection.fold_rows import mean_square
+from separatrix.selection.compared import Candidate, mean_square
 from separatrix.selection.kernel_candidate import curve_gains
 from separatrix.selection.scores import Measure
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import separatrix as sx
+from separatrix.report.learning import SHARES, errors_on_parts, part_of
 from separatrix.selection.folds import folds_of
-from separatrix.selection.learning_curve import SHARES, errors_on_parts, part_of
 
 
 def clouds(n_classes, n=90, seed=0):

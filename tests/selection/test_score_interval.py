@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import separatrix as sx
-from separatrix.selection.score_interval import EXACT, RESAMPLED, interval_of
+from separatrix.selection.opening import EXACT, RESAMPLED, interval_of
 from separatrix.selection.scores import Costs, Measure
 
 

@@ -7,7 +7,7 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.preprocessing import StandardScaler
 
 import separatrix as sx
-from separatrix.plots.coefficient_paths import save_coefficient_paths
+from separatrix.plots.curves import save_coefficient_paths
 from separatrix.selection.refinement import sparse_grid
 from separatrix.storage.model_proof import prove_model
 

@@ -16,12 +16,12 @@ from separatrix.problem.kernels import Kernel
 from separatrix.problem.machine import KernelMachine
 from separatrix.solvers.kernels import chunking
 from separatrix.solvers.kernels.chunking import replay_pairs
-from separatrix.solvers.kernels.factored_kernel import solve_factored
 from separatrix.solvers.kernels.kernel_rows import CachedRows, WholeRows, kernel_rows, spans_of
 from separatrix.solvers.kernels.kernel_sources import (
     BlockSource,
     DenseSource,
     SparseSource,
+    solve_factored,
     source_of,
 )
 from separatrix.solvers.kernels.smo import objectives, violation

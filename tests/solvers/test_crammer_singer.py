@@ -8,7 +8,7 @@ from tests.naive import crammer_singer as naive
 from tests.problems import as_sparse
 from tests.problems_many import many
 
-from separatrix.problem.crammer_singer import DirectProblem
+from separatrix.problem.many_classes import DirectProblem
 from separatrix.solvers.many_classes import crammer_singer, direct_interior_point
 from separatrix.solvers.many_classes.class_claims import exactly_feasible, rebalance
 from separatrix.solvers.many_classes.class_pass import project

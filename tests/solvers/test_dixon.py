@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from tests.amounts import cases
 
-from separatrix.solvers.separability.dixon import PRIME, DigitSolver, inverse_modulo
-from separatrix.solvers.separability.witness import Basis
+from separatrix.solvers.separability.witness import DIGIT_PRIME, Basis, DigitSolver, inverse_modulo
 
 
 def by_fractions(rows, right):
@@ -54,12 +53,12 @@ def test_the_inverse_is_one():
     for size in (1, 5, 32, 70):
         rows = regular(rng, size, 50)
         inverse = inverse_modulo(np.array(rows, dtype=float)).astype(np.int64)
-        assert ((np.array(rows) @ inverse) % PRIME == np.eye(size)).all()
+        assert ((np.array(rows) @ inverse) % DIGIT_PRIME == np.eye(size)).all()
 
 
 def test_what_it_cannot_hold_is_left_to_others():
     assert DigitSolver.of([[1, 2], [2, 4]]) is None
-    assert DigitSolver.of([[PRIME, 1], [0, 1]]) is None
+    assert DigitSolver.of([[DIGIT_PRIME, 1], [0, 1]]) is None
     assert DigitSolver.of([[2**40, 1], [0, 1]]) is None
 
 

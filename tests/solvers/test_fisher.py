@@ -14,9 +14,8 @@ from tests.problems import as_sparse, problem
 from separatrix.certificates.fisher import check_fisher
 from separatrix.errors import DataError
 from separatrix.problem.centred import within_rows
-from separatrix.solvers.closed_forms import scatter
-from separatrix.solvers.closed_forms.fisher import solve_fisher
-from separatrix.solvers.closed_forms.scatter import divide_by_covariance, ledoit_wolf
+from separatrix.solvers.closed_forms import fisher
+from separatrix.solvers.closed_forms.fisher import divide_by_covariance, ledoit_wolf, solve_fisher
 
 KINDS = ["overlapping_gaussians", "comfortable_margin", "separable_integers", "mostly_zero"]
 
@@ -126,7 +125,7 @@ def test_every_way_of_dividing_gives_the_same(shape, form, monkeypatch):
     pseudo = divide_by_covariance(A, M, "pseudo-inverse").Z
     assert_allclose(pseudo, np.linalg.pinv(S, rcond=1e-10, hermitian=True) @ M, atol=1e-7)
     assert_allclose(divide_by_covariance(A, M, 1.0).Z, M)
-    monkeypatch.setattr(scatter, "FORMED", 5)
+    monkeypatch.setattr(fisher, "FORMED", 5)
     by_products = divide_by_covariance(A, M, 0.3)
     assert "conjugate gradients" in by_products.method
     assert_allclose(by_products.Z, expected, rtol=1e-8, atol=1e-9)

@@ -8,11 +8,11 @@ from tests.naive import kernel_direct as naive
 from tests.naive.smo import kernel_matrix
 from tests.problems_many import many
 
-from separatrix.problem.crammer_singer import KernelDirect
 from separatrix.problem.kernels import Kernel
+from separatrix.problem.many_classes import KernelDirect
 from separatrix.solvers.kernels import kernel_direct
-from separatrix.solvers.kernels.factored_kernel import solve_factored_direct
 from separatrix.solvers.kernels.kernel_rows import WholeRows, centred_rows
+from separatrix.solvers.kernels.kernel_sources import solve_factored_direct
 from separatrix.solvers.running.drive import Status, go_on
 
 KERNELS = [Kernel("rbf", 0.5), Kernel("poly", 0.5, 2, 1.0), Kernel("linear")]

@@ -14,8 +14,7 @@ from tests.problems import as_sparse, problem
 from separatrix._compiled import is_interpreted
 from separatrix.certificates.least_squares import check_least_squares
 from separatrix.errors import DataError
-from separatrix.solvers.closed_forms.least_squares import solve_least_squares
-from separatrix.solvers.closed_forms.leave_one_out import leave_one_out
+from separatrix.solvers.closed_forms.least_squares import leave_one_out, solve_least_squares
 
 RIDGES = (0.0, 0.0, 1e-3, 10.0)
 SEEDS = range(120 if is_interpreted() else 600)

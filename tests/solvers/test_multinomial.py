@@ -9,10 +9,10 @@ from tests.problems import as_sparse
 from tests.problems_many import many
 
 from separatrix.certificates.softmax_gap import SoftmaxGap
-from separatrix.problem.softmax import SoftmaxProblem
+from separatrix.problem.many_classes import SoftmaxProblem
 from separatrix.solvers.many_classes import multinomial
 from separatrix.solvers.many_classes import softmax_rows as _softmax_rows
-from separatrix.solvers.many_classes import softmax_system as _softmax_system
+from separatrix.solvers.many_classes import softmax_rows as _softmax_system
 from separatrix.solvers.running.drive import Status, go_on
 
 BIASES = [(True, 0.0), (True, 1.0), (False, 0.0)]

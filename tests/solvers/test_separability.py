@@ -14,11 +14,10 @@ from separatrix.problem.exact import SignedRows
 from separatrix.solvers.separability import facial_reduction
 from separatrix.solvers.separability.ball_simplex import alternative
 from separatrix.solvers.separability.decide import decide
-from separatrix.solvers.separability.facial_reduction import partition, strictly_off
+from separatrix.solvers.separability.facial_reduction import Undecided, partition, strictly_off
 from separatrix.solvers.separability.infinite import row_space
 from separatrix.solvers.separability.peeling import merge, peel
-from separatrix.solvers.separability.squared_hinge_newton import minimise
-from separatrix.solvers.separability.tight import Undecided
+from separatrix.solvers.separability.row_generation import minimise
 from separatrix.solvers.separability.witness import Basis, exact_multipliers, independent_rows
 
 PER_KIND = 15

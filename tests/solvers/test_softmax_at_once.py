@@ -8,7 +8,7 @@ from tests.problems import problem
 from separatrix._compiled import is_interpreted
 from separatrix.core.all_classes import Multinomial
 from separatrix.core.proving import About, ClassEstimate, Effort, solve_and_prove
-from separatrix.problem.softmax import SoftmaxProblem
+from separatrix.problem.many_classes import SoftmaxProblem
 from separatrix.solvers.many_classes import multinomial, softmax_at_once
 from separatrix.solvers.running.drive import solve
 

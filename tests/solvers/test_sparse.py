@@ -6,9 +6,9 @@ from tests.amounts import cases
 from tests.naive import sparse as naive
 from tests.sparse_problems import drawn, posed
 
-from separatrix.problem.losses import LOGISTIC
+from separatrix.problem.machine import LOGISTIC
 from separatrix.solvers.running.drive import Status
-from separatrix.solvers.sparse import newton_steps, quadratic, working_set
+from separatrix.solvers.sparse import working_set
 from separatrix.solvers.sparse.point import radius
 
 
@@ -50,14 +50,14 @@ def test_dense_and_sparse_rows_give_one_answer():
 @pytest.mark.long
 @pytest.mark.parametrize("seed", [0, 1, 2, 3])
 def test_a_large_working_set_is_solved_by_columns(seed, monkeypatch):
-    monkeypatch.setattr(newton_steps, "LARGEST_MATRIX", 0)
+    monkeypatch.setattr(working_set, "LARGEST_MATRIX", 0)
     for number in range(seed, 24, 4):
         case = drawn(number)
         for sparse in (False, True):
             state, _ = solved(posed(*case, sparse=sparse), tol=1e-8)
-            monkeypatch.setattr(newton_steps, "LARGEST_MATRIX", 1500)
+            monkeypatch.setattr(working_set, "LARGEST_MATRIX", 1500)
             other, _ = solved(posed(*case), tol=1e-8)
-            monkeypatch.setattr(newton_steps, "LARGEST_MATRIX", 0)
+            monkeypatch.setattr(working_set, "LARGEST_MATRIX", 0)
             assert abs(state.primal - other.primal) <= 1e-7 * other.primal
 
 
@@ -113,7 +113,7 @@ def test_the_model_of_newton_is_minimised():
             rng.normal(size=m) * (rng.random(m) < 0.5),
         )
         ridge = float(rng.choice([0.0, 0.3]))
-        v = quadratic.by_matrix(H, g, w, (1.0, ridge), 1e-14)
+        v = working_set.descended(H, g, w, (1.0, ridge), 1e-14)
         slope = g + H @ (v - w) + ridge * v
         off = np.where(v != 0.0, abs(slope + np.sign(v)), np.maximum(abs(slope) - 1.0, 0.0))
         assert off.max() < 1e-5

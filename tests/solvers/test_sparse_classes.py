@@ -7,7 +7,7 @@ from tests.naive import sparse_softmax as naive
 from tests.sparse_class_problems import drawn, posed
 
 from separatrix.solvers.running.drive import Status
-from separatrix.solvers.sparse import class_steps, class_working_set
+from separatrix.solvers.sparse import class_working_set
 
 
 def solved(case, tol=1e-9, sparse=False, first=None):
@@ -38,14 +38,14 @@ def test_it_agrees_with_proximal_gradient(sparse):
 
 
 def test_without_the_matrix_it_finds_the_same(monkeypatch):
-    monkeypatch.setattr(class_steps, "_MOST_UNKNOWN", 0)
+    monkeypatch.setattr(class_working_set, "_MOST_UNKNOWN", 0)
     for seed in cases(40):
         case = drawn(seed)
         state, status = solved(case, sparse=bool(seed % 2))
         assert status is Status.OPTIMAL, seed
-        monkeypatch.setattr(class_steps, "_MOST_UNKNOWN", 10**6)
+        monkeypatch.setattr(class_working_set, "_MOST_UNKNOWN", 10**6)
         other, _ = solved(case)
-        monkeypatch.setattr(class_steps, "_MOST_UNKNOWN", 0)
+        monkeypatch.setattr(class_working_set, "_MOST_UNKNOWN", 0)
         assert state.primal == pytest.approx(other.primal, rel=3e-9), seed
 
 

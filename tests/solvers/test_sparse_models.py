@@ -6,9 +6,9 @@ from tests.amounts import cases
 from tests.naive import sparse as naive
 
 from separatrix.problem.signed import SignedProblem
-from separatrix.solvers.sparse import by_columns, group_quadratic, quadratic
+from separatrix.solvers.sparse import by_columns, group_quadratic, working_set
+from separatrix.solvers.sparse.by_columns import shrunk
 from separatrix.solvers.sparse.columns import Columns
-from separatrix.solvers.sparse.threshold import shrunk
 
 
 def drawn_model(seed, n=30):
@@ -52,7 +52,7 @@ def test_by_columns_finds_what_the_matrix_finds():
         total = float(bends.sum()) if has_bias else 0.0
         columns = as_columns(X)
         v, used = by_columns.minimised(*columns, bends, g, w, 1.0, ridge, total, 1e-12, 5000)
-        other = quadratic.by_matrix(H, g, w, (1.0, ridge), 1e-14)
+        other = working_set.descended(H, g, w, (1.0, ridge), 1e-14)
         least = value(H, g, w, other, ridge)
         assert value(H, g, w, v, ridge) <= least + 1e-6 * (1.0 + abs(least)), seed
         assert 0 < used <= 5010

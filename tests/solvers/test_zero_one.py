@@ -16,15 +16,15 @@ from tests.naive.zero_one import fewest_errors as naive
 from tests.problems import problem
 
 import separatrix as sx
-from separatrix.certificates.cells import cheapest_sides, fewest_by_cells
+from separatrix.certificates.errors import cheapest_sides, fewest_by_cells
 from separatrix.certificates.reading import from_json
 from separatrix.checker import Refused
 from separatrix.core import zero_one as core
-from separatrix.problem.equal_rows import locations, whole_weights
+from separatrix.problem.canonical import locations, whole_weights
 from separatrix.problem.exact import SignedRows
 from separatrix.solvers.separability.decide import decide
 from separatrix.solvers.zero_one.cells import best_sides
-from separatrix.solvers.zero_one.min_norm import SEPARATED, WITNESS, nearest_point
+from separatrix.solvers.zero_one.hitting_set import SEPARATED, WITNESS, nearest_point
 
 
 def weight_of(wrong, weights):

@@ -20,7 +20,7 @@ from tests.optional import shared_file
 from tests.storage.test_model_file import MODELS, fitted
 
 import separatrix as sx
-from separatrix.core.linear_form import linear_form
+from separatrix.core.explanation import linear_form
 from separatrix.storage.model_file import from_bytes, to_bytes
 
 IRIS = load_iris()

@@ -13,15 +13,12 @@ from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
 
 import separatrix as sx
-from separatrix.data.encodings.encoding import TableEncoding
-from separatrix.data.encodings.index_encoding import IndexEncoding
-from separatrix.storage import peer_text
-from separatrix.storage.coefficients_csv import defused
+from separatrix.data.encodings.encoding import IndexEncoding, TableEncoding
+from separatrix.storage import liblinear_model
 from separatrix.storage.model_checks import require_spreads
-from separatrix.storage.model_file import MAGIC, ModelFile, from_bytes, to_bytes
+from separatrix.storage.model_file import MAGIC, ModelFile, from_bytes, to_bytes, unseal
 from separatrix.storage.model_proof import prove_model
-from separatrix.storage.model_summary import describe, lines
-from separatrix.storage.sealed_bytes import unseal
+from separatrix.storage.model_summary import defused, describe, lines
 from separatrix.storage.sklearn_model import to_sklearn
 
 X = np.array([[0.0, 1.0], [1.0, 0.5], [3.0, 2.0], [4.0, 3.5], [0.5, 4.0], [1.5, 5.0]])
@@ -220,16 +217,16 @@ def test_a_head_that_does_not_end(tmp_path, monkeypatch):
         sx.exchange.read_liblinear(path)
     path.write_text("\n".join(f"word{k} 2" for k in range(90)))
     with pytest.raises(sx.ModelFileError, match="does not end"):
-        peer_text.read_head(path, "w")
-    monkeypatch.setattr(peer_text, "_MOST_BYTES", 10)
+        liblinear_model.read_head(path, "w")
+    monkeypatch.setattr(liblinear_model, "_MOST_BYTES", 10)
     with pytest.raises(sx.ModelFileError, match="larger than any model"):
-        peer_text.read_head(path, "w")
+        liblinear_model.read_head(path, "w")
 
 
 @pytest.mark.parametrize("text", ["--2", "2.5", "", "99999999999", "٣", "-1", "3000000000"])
 def test_whole_numbers_that_are_none(text):
     with pytest.raises(sx.ModelFileError, match="whole number"):
-        peer_text._whole(text, "nr_class", 0)
+        liblinear_model._whole(text, "nr_class", 0)
 
 
 def test_a_kernel_that_is_a_function_has_no_other_form(tmp_path):

@@ -8,7 +8,7 @@ import pytest
 from fuzz.model_files import joined, parts
 
 import separatrix as sx
-from separatrix.core.linear_form import linear_form
+from separatrix.core.explanation import linear_form
 from separatrix.storage import exchange
 from separatrix.storage.claims_of_gaps import THRESHOLD
 from separatrix.storage.model_file import from_bytes, to_bytes

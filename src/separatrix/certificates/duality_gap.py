@@ -1,11 +1,21 @@
 """How far a linear model is from the optimum, proved from the data alone.
 
+The longest of the certificates: the objectives that all gaps of linear models share come first.
+
 The objective at (w, b) bounds the optimum from above, the dual objective at any feasible alpha
 bounds it from below (weak duality). Both are enclosed here, whoever proposed the points and
 however. Rows may come in blocks (`prove_block`).
 
 `ScaledGap` speaks of columns divided by powers of two: a division without rounding, so what is
 proved of the divided columns is proved of the model that pays 1/2 sum_j (2^e_j w_j)^2.
+
+The two objectives at given points are enclosed from what each block of rows adds:
+
+    primal(w, b)  =  1/2 |w|^2 + 1/2 p b^2 + sum_i c_i loss(y_i (w.x_i + b))
+    dual(a)       =  sum_i -c_i loss*(-a_i/c_i) - 1/2 |sum_i a_i y_i x_i|^2 (- ...)
+
+`terms_of` encloses what one block of rows adds to either, wherever the block is; the terms of two
+blocks are added. Rows in one piece are one block.
 """
 
 from __future__ import annotations
@@ -15,39 +25,270 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import combinations
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from separatrix._device import on_host
 from separatrix._sparse import sparse as sp
-from separatrix.certificates.about_data import Written
-from separatrix.certificates.enclosed_sums import WAYS, ways_for
-from separatrix.certificates.enclosure import Enclosure
-from separatrix.certificates.objective_bounds import (
-    Model,
-    Terms,
-    box_around,
-    dual_of,
-    primal_of,
-    terms_of,
-)
+from separatrix.certificates.enclosed_functions import entropy, softplus
+from separatrix.certificates.enclosed_sums import WAYS, row_sums, sums_both_ways, ways_for
+from separatrix.certificates.enclosure import Enclosure, sum_of
 from separatrix.certificates.two_bounds import (
     SLACK,
     WIDE,
     EachMachine,
     Found,
     TwoBounds,
+    Written,
     are_floats,
     parts_hold,
+    require_agreeing,
 )
-from separatrix.checker.codec import require
+from separatrix.checker.codec import Refused, require
 from separatrix.problem.blocks import Block, Posed, Sums
+from separatrix.problem.device_rows import blocks
 from separatrix.problem.equilibrate import divided_exactly
 from separatrix.problem.fingerprint import fingerprint_of_blocks
-from separatrix.problem.optimality import Violation, violations
-from separatrix.problem.signed import as_matrix, on_device
-from separatrix.problem.softmax import REACH
+from separatrix.problem.many_classes import REACH
+from separatrix.problem.signed import Violation, as_matrix, on_device, violations
+
+# No number at all bounds the objective from below.
+NOTHING = Enclosure(np.float64(-math.inf), np.float64(-math.inf))
+_MOST_ROWS = 2**36
+
+
+def start_of(loss: str, costs: np.ndarray) -> float:
+    """Return the margin that rows fall short of: 1 for hinges, 0 where the margin itself counts.
+
+    Costs are all finite, or all infinite (a hard margin, which only hinges have).
+    """
+    hard = bool(np.isinf(costs).any())
+    require_agreeing(costs)
+    if hard and loss == "logistic":
+        raise Refused("infinite costs ask for a hinge: the logistic loss is never zero")
+    return 0.0 if hard or loss == "logistic" else 1.0
+
+
+class Model(NamedTuple):
+    """A loss and the point at which the objective is bounded; `bias` is None if there is none."""
+
+    loss: str
+    w: np.ndarray
+    bias: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """What a block of rows adds to the two objectives."""
+
+    loss: Enclosure  # sum_i c_i loss(m_i); of a hard margin, minus its least margin
+    is_hard: bool
+    gain: Enclosure  # the first sum of the dual, or NOTHING where a is not feasible
+    balance: tuple[float, ...]  # floats whose exact sum is that of y_i a_i
+    total: Enclosure  # u = sum_i a_i y_i x_i
+
+    def __add__(self, other: Terms) -> Terms:
+        """Return what the rows of both blocks add together."""
+        require(
+            not (self.is_hard or other.is_hard), "costs of rows that come in blocks must be finite"
+        )
+        return Terms(
+            loss=self.loss + other.loss,
+            is_hard=False,
+            gain=self.gain + other.gain,
+            balance=(*self.balance, *other.balance),
+            total=self.total + other.total,
+        )
+
+
+def terms_of(
+    model: Model,
+    X: Any,
+    signs: np.ndarray,
+    costs: np.ndarray,
+    alpha: np.ndarray,
+    *how: Any,
+    share_of: Callable[[Enclosure], float] | None = None,
+) -> tuple[Terms, Callable[[], np.ndarray]]:
+    """Enclose what these rows add; `how` to sum: the way, and how wide.
+
+    The gain is that of alpha, or of the share of it that `share_of` makes of u. Return about the
+    margins too, for those who look at them: no claim rests on these.
+    """
+    loss, w, bias = model
+    start = start_of(loss, costs)
+    # The shortfall start - y (b + w.x) is one sum: a margin that is formed first and taken from 1
+    # afterwards loses the digits that a slack is made of.
+    short, total = sums_both_ways(X, -w, (start * signs, -(bias or 0.0)), signs * alpha, *how)
+    short, is_hard = short.times_sign(signs), bool(np.isinf(costs).any())
+    lost = most(short[costs > 0.0]) if is_hard else losses(loss, short, costs)
+    gain, balance = NOTHING, tuple[float, ...]()
+    if is_feasible(loss, costs, alpha):
+        gain = _gain(loss, costs, alpha, 1.0 if share_of is None else share_of(total))
+        balance = () if bias is None else exact_parts(signs * alpha)
+    terms = Terms(lost, is_hard, gain, balance, total)
+    return terms, lambda: np.asarray(start - short.middle)
+
+
+def primal_of(terms: Terms, model: Model, penalty: float, ridge: float = 1.0) -> Enclosure:
+    """Enclose the objective at (w, bias); of a hard margin, that of w over its least margin."""
+    spent = norm(model.w, model.bias or 0.0, penalty, ridge)
+    return hard_margin(spent, terms.loss) if terms.is_hard else spent + terms.loss
+
+
+def hard_margin(spent: Enclosure, short: Enclosure) -> Enclosure:
+    """Enclose what w costs over its least margin, minus `short`: so every margin is at least 1."""
+    least = (-short).at_most(1.0)
+    return Enclosure(spent.low, (spent / least.square()).high if least.low > 0.0 else math.inf)
+
+
+def most(values: Enclosure) -> Enclosure:
+    """Return the largest of some numbers."""
+    return Enclosure(values.low.max(), values.high.max())
+
+
+def norm(w: np.ndarray, bias: Any, bias_penalty: float, ridge: float = 1.0) -> Enclosure:
+    """Enclose 1/2 |w|^2 + 1/2 p b^2."""
+    squares = Enclosure.exact(w).square().sum() if ridge else Enclosure.exact(0.0)
+    if bias_penalty:
+        squares = squares + (Enclosure.exact(bias).square() * bias_penalty).sum()
+    return squares.halved()
+
+
+def losses(loss: str, short: Enclosure, costs: np.ndarray) -> Enclosure:
+    """Enclose the sum of all losses, at their costs, from what rows fall short of (`start_of`)."""
+
+    def terms(short: Enclosure, c: np.ndarray) -> Enclosure:
+        if loss == "logistic":
+            return softplus(short) * c
+        slack = short.at_least(0.0)
+        return (slack if loss == "hinge" else slack.square()) * c
+
+    return sum_of(terms, short, costs)
+
+
+def dual_of(terms: Terms, bias_penalty: float | None, box: np.ndarray | None = None) -> Enclosure:
+    """Enclose the dual objective; `NOTHING` if alpha is not feasible.
+
+    `bias_penalty` is None where there is no bias, 0 where it is free. With a `box` there is no
+    penalty on w: then every w with |w_j| <= box_j has an objective of at least the first sum of the
+    dual minus u.w, by the definition of the conjugate.
+    """
+    if terms.gain.high == -math.inf or (bias_penalty == 0.0 and math.fsum(terms.balance) != 0.0):
+        return NOTHING
+    if box is not None and not np.isfinite(box).all():
+        return NOTHING
+    value = terms.gain
+    if bias_penalty and terms.balance:
+        lacking = Enclosure.exact(np.array(terms.balance)).sum()
+        value = value - penalty_of_biases(lacking, bias_penalty)
+    total = terms.total
+    return value - (half_square(total) if box is None else (total.size() * box).sum())
+
+
+def half_square(values: Enclosure) -> Enclosure:
+    """Enclose half the sum of squares."""
+    return sum_of(Enclosure.square, values).halved()
+
+
+def penalty_of_biases(sums: Enclosure, penalty: float) -> Enclosure:
+    """Enclose 1/(2p) sum_k r_k^2: what sums of multipliers that do not balance cost the dual."""
+    sizes = sums.size()
+    return (sizes / penalty * sizes).sum().halved()
+
+
+def is_feasible(loss: str, costs: np.ndarray, alpha: np.ndarray) -> bool:
+    """Whether every multiplier lies within its bounds."""
+    upper = np.where(costs > 0.0, np.inf, 0.0) if loss == "squared_hinge" else costs
+    return bool(np.isfinite(alpha).all() and (alpha >= 0.0).all() and (alpha <= upper).all())
+
+
+def exact_parts(values: np.ndarray) -> tuple[float, ...]:
+    """Return a few floats that add up to the sum of the values without any rounding.
+
+    >>> exact_parts(np.array([1e16, 1.0, -1e16]))
+    (1.0,)
+    >>> exact_parts(np.array([1e16, 1.0]))
+    (1e+16, 1.0)
+    """
+    if is_balanced(values):
+        return ()
+    left, parts = values.tolist(), list[float]()
+    try:
+        while (part := math.fsum(left)) != 0.0:
+            parts.append(part)
+            left.append(-part)
+    except OverflowError:
+        return (math.inf,)
+    return tuple(parts)
+
+
+def is_balanced(values: np.ndarray) -> bool:
+    """Whether the values sum to zero, exactly."""
+    largest = float(abs(values).max(initial=0.0))
+    if largest == 0.0:
+        return True
+    if not math.isfinite(largest):
+        return False
+    unit = math.ulp(largest)
+    units = values / unit  # a power of two: exact, or so small that it is not whole
+    whole = (units == np.rint(units)) & ((units != 0.0) == (values != 0.0))
+    if len(values) <= _MOST_ROWS and whole.all():
+        # Whole numbers below 2^53 in two halves: sums of 2^36 of either stay below 2^63.
+        counts = units.astype(np.int64)
+        high, low = counts >> 26, counts & (2**26 - 1)
+        return (int(high.sum()) << 26) + int(low.sum()) == 0
+    return rounded_sum(values) == 0.0
+
+
+def rounded_sum(values: np.ndarray) -> float:
+    """Return the sum, rounded once: zero, or of its sign, only if it is."""
+    try:
+        return math.fsum(values.tolist())
+    except (OverflowError, ValueError):
+        return math.inf
+
+
+def _gain(loss: str, costs: np.ndarray, alpha: np.ndarray, share: float) -> Enclosure:
+    """Enclose the first sum of the dual at a share of alpha."""
+    used = alpha > 0.0
+    if loss == "logistic" and share == 1.0:
+        used &= alpha < costs  # at either end the entropy is zero
+
+    def terms(alpha: Enclosure, c: Enclosure) -> Enclosure:
+        a = alpha if share == 1.0 else alpha * share
+        if loss == "hinge":
+            return a
+        if loss == "squared_hinge":
+            return a - a * (a / c) * 0.25  # never 4 c, which may overflow
+        # The smaller of p and 1 - p, which has all its digits.
+        return c * entropy((c - a).at_most(a) / c)
+
+    return sum_of(terms, Enclosure.exact(alpha[used]), Enclosure.exact(costs[used]))
+
+
+def box_around(X: Any, w: np.ndarray, alpha: np.ndarray, reach: float) -> np.ndarray:
+    """Bound sizes of coefficients far beyond w from above, as docs/certificates.md states them.
+
+    B_j = reach (|w_j| + sum_i a_i / sum_i a_i |x_ij|), without a quotient by 0; w may have a column
+    for each class.
+    """
+    sizes, met = Enclosure.exact(np.zeros(X.shape[1])), np.zeros(X.shape[1], dtype=bool)
+    for rows, block in blocks(X, 1 << 20):
+        sizes = sizes + row_sums(abs(block), alpha[rows])
+        met |= sizes.low > 0.0
+        if not met.all():  # a column of zeros, or one whose products vanish
+            used = (alpha[rows] > 0.0).astype(np.float64)
+            met |= (block != 0.0).astype(np.float64).T @ used > 0.0
+    typical = Enclosure.exact(alpha).sum() / sizes
+    further = np.where(met, typical.high, 0.0).reshape(-1, *[1] * (w.ndim - 1))
+    beyond = Enclosure.exact(abs(w)) + further
+    return np.asarray((beyond * reach).high)
+
+
+# ---- how far a linear model is from the optimum, proved from the data alone
+
 
 LOSSES = ("hinge", "squared_hinge", "logistic")
 # So few entries on a device are proved by the processor, as any others are.

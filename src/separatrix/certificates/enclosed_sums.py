@@ -29,7 +29,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix._device import is_tensor, on_host
+from separatrix._device import on_host
 from separatrix._sparse import sparse as sp
 from separatrix.certificates.enclosed_functions import FUNCTION_ERROR
 from separatrix.certificates.enclosure import (
@@ -111,7 +111,7 @@ class _Plain:
             self.sizes = block if positive else with_data(block, abs(block.data))
             self.terms = np.diff(block.indptr).astype(np.float64)[:, None]
         else:
-            self.sizes = block.abs() if is_tensor(block) else _sizes(block, room)
+            self.sizes = block.abs() if _is_tensor(block) else _sizes(block, room)
             self.terms = float(block.shape[1])
 
     def products(self, W: np.ndarray, starts: tuple[np.ndarray, ...]) -> Enclosure:
@@ -139,7 +139,11 @@ class _Plain:
 
 def _product(block: Any, factors: np.ndarray) -> Any:
     """Return a product in this computer's memory, wherever the block is."""
-    return on_host(block @ block.new_tensor(factors)) if is_tensor(block) else block @ factors
+    return on_host(block @ block.new_tensor(factors)) if _is_tensor(block) else block @ factors
+
+
+def _is_tensor(block: Any) -> bool:
+    return hasattr(block, "new_tensor")
 
 
 def _sizes(block: np.ndarray, room: np.ndarray) -> np.ndarray:

@@ -21,11 +21,14 @@ shares of tau / (1 - tau). The change of B follows row by row. For Q, with |x| =
 Frobenius norm of M^1/2 T_x M^1/2. N^2 is at most sum w v q (1 - 2p)^2 (s'x)^2, because the squares
 of a projection's entries are a matrix below its diagonal (Schur). The same with 3/2 g instead of
 1 - 2p bounds the change of N.
+
+Stacks of small matrices, enclosed: lengths, products, determinants, and what inverts them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cached_property
 from itertools import combinations_with_replacement
 from typing import Any, NamedTuple
@@ -36,14 +39,6 @@ from separatrix.certificates.enclosed_functions import chances, log
 from separatrix.certificates.enclosed_sums import computed_products, dot_share, stacked_products
 from separatrix.certificates.enclosure import Enclosure, require_denormals, safely
 from separatrix.certificates.likelihood_bounds import UNSURE, Metric, NoProof, Rows, widened
-from separatrix.certificates.small_matrices import (
-    lengths_of,
-    log_determinant,
-    nearly_identities,
-    stacked_products_both,
-    trace,
-    usable,
-)
 
 _ROWS_AT_A_TIME = 256
 _MOST_KEPT = 1 << 20  # numbers of rows at points, looked at once
@@ -321,3 +316,86 @@ class FirthPoints:
         Q = share * (2.0 + share) * (N + dN) ** 2 + dN * (2.0 * N + dN)
         short = safely(radius * self.sums.longest) < _SHORT
         return np.where(short, safely(tau + 0.5 * (B + Q)), np.nan)
+
+
+# ---- stacks of small matrices, enclosed: lengths, products, determinants, and what inverts them
+
+
+def lengths_of(stack: Enclosure) -> np.ndarray:
+    """Bound the length of each matrix or vector of a stack, all its numbers taken together."""
+    far = stack.size().high.reshape(stack.shape[0], -1)
+    return np.asarray(safely(np.sqrt(np.einsum("ka,ka->k", far, far))))
+
+
+def from_left(A: np.ndarray, B: Enclosure) -> Enclosure:
+    """Enclose A_k'B_k."""
+    return stacked_products(np.ascontiguousarray(A.transpose(0, 2, 1)), B)
+
+
+def turned(G: np.ndarray, B: Enclosure) -> Enclosure:
+    """Enclose G_k'B_k G_k for symmetric B."""
+    return from_left(G, from_left(G, B)._each(lambda ends: ends.transpose(0, 2, 1)))
+
+
+def totals(stack: Enclosure) -> Enclosure:
+    """Enclose the sum of each vector of a stack."""
+    ones = np.ones((1, 1, stack.shape[1]))
+    return stacked_products(ones, stack[:, :, None])[:, 0, 0]
+
+
+def trace(stack: Enclosure) -> Enclosure:
+    """Enclose the trace of each matrix of a stack."""
+    places = np.arange(stack.shape[1])
+    return totals(stack[:, places, places])
+
+
+def stacked_products_both(A: Enclosure, B: Any) -> Enclosure:
+    """Enclose A_k B_k for enclosed factors on both sides."""
+    found = stacked_products(A.middle, B)
+    radius = A.radius
+    if not radius.any():
+        return found
+    sizes = B.size().high if isinstance(B, Enclosure) else abs(B)
+    return widened(found, stacked_products(radius, sizes).high)
+
+
+def inverses(stack: np.ndarray) -> np.ndarray:
+    """Return about the inverse of each matrix, NaN for one that has none."""
+    try:
+        return np.linalg.inv(stack)
+    except np.linalg.LinAlgError:
+        found = np.full(stack.shape, np.nan)
+        for k, matrix in enumerate(stack):
+            with suppress(np.linalg.LinAlgError):
+                found[k] = np.linalg.inv(matrix)
+        return found
+
+
+def nearly_identities(H: Enclosure) -> tuple[np.ndarray, Enclosure]:
+    """Return upper triangular G for which G'HG is nearly the identity, and the rest."""
+    try:
+        L = np.linalg.cholesky(H.middle)
+    except np.linalg.LinAlgError:
+        raise NoProof("the information is singular") from None
+    eye = np.broadcast_to(np.eye(L.shape[1]), L.shape)
+    G = np.ascontiguousarray(np.triu(np.linalg.solve(L, eye).transpose(0, 2, 1)))
+    return G, turned(G, H) - np.eye(L.shape[1])
+
+
+def usable(eps: np.ndarray) -> np.ndarray:
+    """Keep bounds on |G'HG - 1| that are below one half; no bound is NaN."""
+    return np.where(eps < 0.5, eps, np.nan)
+
+
+def log_determinants(H: Enclosure) -> Enclosure:
+    """Enclose the logarithms of the determinants of a stack of matrices."""
+    G, excess = nearly_identities(H)
+    return log_determinant(G, trace(excess), usable(lengths_of(excess)))
+
+
+def log_determinant(G: np.ndarray, trace: Enclosure, eps: np.ndarray) -> Enclosure:
+    """Enclose log |1 + excess| - 2 log |G|: the trace, give or take eps^2 / (2 (1 - eps))."""
+    places = np.arange(G.shape[1])
+    off = safely(eps * eps / (2.0 * (1.0 - eps)))
+    scales = totals(log(np.ascontiguousarray(abs(G[:, places, places]))))
+    return widened(trace, off) - scales.scaled(1)

@@ -25,7 +25,6 @@ from typing import Any
 import numpy as np
 
 from separatrix._sparse import sparse as sp
-from separatrix.certificates.about_data import NO_FILE_FORM, AboutData, Written
 from separatrix.certificates.class_scatter import (
     ClassScatter,
     class_scatter,
@@ -37,6 +36,7 @@ from separatrix.certificates.class_scatter import (
 from separatrix.certificates.enclosed_sums import ROOM, products
 from separatrix.certificates.enclosure import Enclosure, sum_of
 from separatrix.certificates.least_squares import LeastSquaresOptimality, check_least_squares
+from separatrix.certificates.two_bounds import NO_FILE_FORM, AboutData, Written
 from separatrix.errors import DataError
 from separatrix.problem.canonical import codes_of, counted_rows, data_of
 from separatrix.problem.fingerprint import fingerprint, named_rows

@@ -19,12 +19,12 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.certificates.about_data import AboutData
 from separatrix.certificates.class_scatter import ClassScatter, class_scatter, quadratic_form
 from separatrix.certificates.enclosed_functions import log
 from separatrix.certificates.enclosed_sums import ROOM
 from separatrix.certificates.enclosure import Enclosure
 from separatrix.certificates.fisher import in_deviations, lacking
+from separatrix.certificates.two_bounds import AboutData
 from separatrix.problem.canonical import codes_of
 
 _ENOUGH = 1e-6

@@ -20,6 +20,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from separatrix._sparse import sparse as sp
+from separatrix.certificates.duality_gap import (
+    NOTHING,
+    hard_margin,
+    is_balanced,
+    is_feasible,
+    losses,
+    most,
+    start_of,
+)
 from separatrix.certificates.enclosure import Enclosure, sum_of
 from separatrix.certificates.kernel_scores import KernelRowsInProof, Scores, kernel_scores
 from separatrix.certificates.multiclass_gap import (
@@ -30,15 +39,6 @@ from separatrix.certificates.multiclass_gap import (
     losses_of,
     shares_of,
     shortfalls,
-)
-from separatrix.certificates.objective_bounds import (
-    NOTHING,
-    hard_margin,
-    is_balanced,
-    is_feasible,
-    losses,
-    most,
-    start_of,
 )
 from separatrix.certificates.two_bounds import EachMachine, Found, TwoBounds, are_floats
 from separatrix.checker.codec import require

@@ -18,14 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.certificates.about_data import AboutData, Written, are_rows
+from separatrix.certificates.duality_gap import is_balanced
 from separatrix.certificates.enclosure import Enclosure
 from separatrix.certificates.kernel_gap import are_two_sides, square_of
 from separatrix.certificates.kernel_scores import KernelRowsInProof, kernel_scores
-from separatrix.certificates.objective_bounds import is_balanced
-from separatrix.certificates.two_bounds import SLACK, are_floats
-from separatrix.problem.canonical import codes_of, signs_of
-from separatrix.problem.equal_rows import row_keys
+from separatrix.certificates.two_bounds import SLACK, AboutData, Written, are_floats, are_rows
+from separatrix.problem.canonical import codes_of, row_keys, signs_of
 from separatrix.problem.kernels import Kernel
 
 # Rounding bounds are made wider, so that another order of sums finds the claim true.

@@ -29,8 +29,8 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from separatrix._sparse import sparse as sp
-from separatrix.certificates.about_data import NO_FILE_FORM, Written
 from separatrix.certificates.class_scatter import MOST_COLUMNS, least_eigenvalue, total
+from separatrix.certificates.column_sizes import LARGEST, MovedRows, moved_rows
 from separatrix.certificates.enclosed_sums import (
     ROOM,
     dot_error,
@@ -39,7 +39,7 @@ from separatrix.certificates.enclosed_sums import (
     sums_both_ways,
 )
 from separatrix.certificates.enclosure import Enclosure, sum_of
-from separatrix.certificates.moved_rows import LARGEST, MovedRows, moved_rows
+from separatrix.certificates.two_bounds import NO_FILE_FORM, Written
 from separatrix.errors import DataError
 from separatrix.problem.canonical import counted_rows, targets_of
 from separatrix.problem.device_rows import blocks, with_data

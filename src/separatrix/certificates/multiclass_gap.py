@@ -1,6 +1,6 @@
 """How far the Crammer-Singer model is from the optimum, proved from the data alone.
 
-`problem/crammer_singer.py` states the objective and its dual. Here a multiplier m_ik >= 0 belongs
+`problem/many_classes.py` states the objective and its dual. Here a multiplier m_ik >= 0 belongs
 to row i and a class k that is not its own. It gives the row a share in the weights of its own
 class, and takes as much from class k:
 
@@ -22,18 +22,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from separatrix._sparse import sparse as sp
-from separatrix.certificates.enclosed_sums import dot_error, sums_both_ways
-from separatrix.certificates.enclosure import Enclosure, sum_of
-from separatrix.certificates.objective_bounds import (
+from separatrix.certificates.duality_gap import (
     NOTHING,
     half_square,
     norm,
     penalty_of_biases,
     rounded_sum,
 )
+from separatrix.certificates.enclosed_sums import dot_error, sums_both_ways
+from separatrix.certificates.enclosure import Enclosure, sum_of
 from separatrix.certificates.two_bounds import Found, TwoBounds, are_floats
 from separatrix.checker.codec import require
-from separatrix.problem.optimality import Violation, violations_by_class
+from separatrix.problem.signed import Violation, violations_by_class
 
 
 class Named(NamedTuple):

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.certificates.about_data import AboutData, Written, are_rows
 from separatrix.certificates.enclosure import Enclosure
 from separatrix.certificates.separation import enclosed_margins
+from separatrix.certificates.two_bounds import AboutData, Written, are_rows
 from separatrix.problem.exact import times_powers_of_ten
 from separatrix.problem.exact_sums import (
     column_sums,

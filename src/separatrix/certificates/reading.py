@@ -16,8 +16,7 @@ import numpy as np
 
 from separatrix.certificates.duality_gap import DualityGap, DualityGaps, ScaledGap
 from separatrix.certificates.errors import FewestErrors, tree_of
-from separatrix.certificates.inference import Coefficient
-from separatrix.certificates.inference_proof import InferenceProof
+from separatrix.certificates.inference import Coefficient, InferenceProof
 from separatrix.certificates.kernel_gap import KernelGap, KernelMulticlassGap
 from separatrix.certificates.kernel_separation import KernelOverlap, KernelSeparation
 from separatrix.certificates.multiclass_gap import MulticlassGap

@@ -1,7 +1,7 @@
 """How far a multinomial model is from the optimum, proved from the data alone.
 
-`problem/softmax.py` states the objective and its dual, docs/methods/multinomial.md the dual point:
-softmax of the scores. Without a ridge the pulls u take sum_jk |u_jk| B_jk in place of
+`problem/many_classes.py` states the objective and its dual, docs/methods/multinomial.md the dual
+point: softmax of the scores. Without a ridge the pulls u take sum_jk |u_jk| B_jk in place of
 1/2 sum |u|^2, for weights of sizes up to B (`box_around`). Where the biases are free, a small share
 t of one distribution v mends sums r_k that are not 0, with t v_k sum_i c_i = t N_k + (1 - t) r_k
 >= 0, N_k the sum of c_i in class k.
@@ -26,21 +26,16 @@ import numpy as np
 
 from separatrix._device import on_host, torch_module
 from separatrix._sparse import sparse as sp
+from separatrix.certificates.duality_gap import NOTHING, box_around, half_square, penalty_of_biases
 from separatrix.certificates.enclosed_functions import TRUSTED_UNITS, exp, require_functions
 from separatrix.certificates.enclosed_sums import dot_error
 from separatrix.certificates.enclosure import LEAST, LEAST_NORMAL, Enclosure, sum_of
 from separatrix.certificates.multiclass_gap import WeightsByClass
-from separatrix.certificates.objective_bounds import (
-    NOTHING,
-    box_around,
-    half_square,
-    penalty_of_biases,
-)
 from separatrix.certificates.two_bounds import Found
 from separatrix.checker.codec import require
 from separatrix.problem.device_rows import blocks
+from separatrix.problem.many_classes import REACH
 from separatrix.problem.signed import as_matrix, on_device
-from separatrix.problem.softmax import REACH
 
 _ENTRIES_AT_A_TIME = 1 << 18
 _SPARSE_ENTRIES = 1 << 22

@@ -18,12 +18,23 @@ v_i is the largest p (1 - p) between p_i and p_i*: at most 1/4, and less after a
 |p_i - p_i*| <= sqrt(2 gap v_i / c_i). So u_j* is within sqrt(4 gap N_j) or sqrt(2 gap N_j) of u_j,
 N_j the sum of c_i x_ij^2 or c_i v_i x_ij^2, about the weighted mean of the column where b is free.
 Where u_j* cannot come to l, weight j is zero in every optimal w.
+
+What rows add to both objectives of a logistic model, with one error bound for all of them.
+
+    sum_i c_i log(1 + e^z_i)    changes by sum_i c_i d at most where every z_i changes by d
+    sum_i c_i H(p_i)            changes by sum_i c_i H(d) at most where every p_i changes by d
+
+The slope of log(1 + e^z) is at most 1. The entropy H of p and 1 - p is concave, and 0 at 0 and 1:
+so H(p + d) <= H(p) + H(d), and the same from 1 - p - d on.
+
+The bounds are wider than those of `duality_gap.terms_of`, and cost a third: the sizes of sums
+are bounded from the sizes of columns, and functions are enclosed once for all rows.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import Any, ClassVar, Self
@@ -31,16 +42,27 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from separatrix.certificates.column_sizes import Sized, group_means, out_of_reach
-from separatrix.certificates.duality_gap import DualityGap
-from separatrix.certificates.enclosed_sums import dot_error, row_sums, ways_for
-from separatrix.certificates.enclosure import Enclosure, above, below, sum_of
-from separatrix.certificates.objective_bounds import (
+from separatrix.certificates.duality_gap import (
     NOTHING,
+    DualityGap,
+    Model,
     Terms,
+    exact_parts,
+    is_feasible,
     norm,
     terms_of,
 )
-from separatrix.certificates.rough_terms import rough_terms
+from separatrix.certificates.enclosed_functions import entropies, entropy, softplus_values
+from separatrix.certificates.enclosed_sums import dot_error, function_terms, row_sums, ways_for
+from separatrix.certificates.enclosure import (
+    LEAST,
+    Enclosure,
+    above,
+    below,
+    require_denormals,
+    safely,
+    sum_of,
+)
 from separatrix.certificates.two_bounds import SLACK, WIDE, Found, require
 
 # A check goes as far as docs/certificates.md says. To find what is claimed, half the rounds do.
@@ -269,3 +291,66 @@ def _row_weights(claim: SparseGap, gap: Enclosure, rounds: int) -> np.ndarray:
             # Unless it is 1/2, no number is above 1 here: few roundings are off by few units.
             np.minimum(largest, near * (1.0 - near) + off, out=largest)
     return np.asarray(above(costs * largest))
+
+
+# ---- what rows add to both objectives of a logistic model, with one error bound for all of them
+
+
+_ROUNDINGS_OF_TERMS = 4.0  # of a_i, a share of it, over c_i
+
+
+def rough_terms(
+    model: Model,
+    data: Sized,
+    signs: np.ndarray,
+    costs: np.ndarray,
+    alpha: np.ndarray,
+    wide: float,
+    share_of: Callable[[Enclosure], float],
+) -> tuple[Terms, Callable[[], np.ndarray]]:
+    """Enclose what these rows add, as `duality_gap.terms_of` does; the errors `wide` times."""
+    require_denormals()
+    loss, w, bias = model
+    b, n = bias or 0.0, float(len(signs))
+    all_costs = float(Enclosure.exact(costs).sum().high)
+    with np.errstate(all="ignore"):
+        size = float(safely(data.largest @ abs(w) + abs(b)))
+        margins = np.asarray(data.X @ w)
+        margins += b
+        margins *= signs
+        doubt = wide * dot_error(data.longest_row + 1.0, size) + 4.0 * LEAST
+        lost = float(softplus_values(-margins) @ costs)
+        error = wide * dot_error(function_terms(n), lost) + float(safely(doubt * all_costs))
+        losses = Enclosure.around(np.float64(lost), error)
+        a = signs * alpha
+        largest = float(alpha.max(initial=0.0))
+        total = Enclosure.around(
+            np.asarray(data.X.T @ a), wide * dot_error(n, safely(data.sums * largest))
+        )
+    gain, balance = NOTHING, tuple[float, ...]()
+    if is_feasible(loss, costs, alpha):
+        gain = _gain(costs, alpha, share_of(total), wide, all_costs)
+        balance = () if bias is None else exact_parts(a)
+    return Terms(losses, False, gain, balance, total), lambda: margins
+
+
+@cache
+def _entropy_of_rounding() -> float:
+    """Return no less than the entropy moves where p was rounded."""
+    return float(entropy(dot_error(_ROUNDINGS_OF_TERMS, 1.0)).high)
+
+
+def _gain(
+    costs: np.ndarray, alpha: np.ndarray, share: float, wide: float, all_costs: float
+) -> Enclosure:
+    """Enclose the first sum of the dual at a share of alpha."""
+    used = costs > 0.0
+    if not used.all():
+        costs, alpha = costs[used], alpha[used]
+    with np.errstate(all="ignore"):
+        p = alpha / costs
+        p *= share
+        found = float(entropies(np.minimum(p, 1.0 - p)) @ costs)  # 1 - p is exact beyond 1/2
+        off = _entropy_of_rounding() * all_costs
+        error = dot_error(function_terms(float(len(p))), found) + safely(off)
+        return Enclosure.around(np.float64(found), wide * error)

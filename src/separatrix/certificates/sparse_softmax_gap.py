@@ -28,9 +28,9 @@ from typing import Any, Self
 import numpy as np
 
 from separatrix.certificates.column_sizes import Sized, out_of_reach
+from separatrix.certificates.duality_gap import NOTHING, norm
 from separatrix.certificates.enclosure import Enclosure, above, sum_of
 from separatrix.certificates.multiclass_gap import WeightsByClass, losses_of
-from separatrix.certificates.objective_bounds import NOTHING, norm
 from separatrix.certificates.softmax_gap import SoftmaxGap, gain_of, mending
 from separatrix.certificates.sparse_gap import (
     CLEARLY,

@@ -5,18 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from . import (
-    codec,
-    errors,
-    gaps,
-    inference,
-    kernels,
-    separation,
-    softmax,
-    sparse,
-    sparse_softmax,
-    squares,
-)
+from . import codec, gaps, inference, kernels, separation, sparse, squares
 from .codec import Claim, Reader, Refused, refusing, require, same_label
 from .exact import Data
 
@@ -30,7 +19,7 @@ READERS |= {"multipliers": NUMBERS, "biases": NUMBERS, "shares": NUMBERS, "weigh
 READERS |= {"directions": VECTORS, "integers": INTEGERS, "others": codec.integer}
 READERS |= {"positive": codec.count, "negative": codec.whole, "curved": codec.flag}
 READERS |= {"smallest": codec.share, "right": codec.count, "errors": codec.count}
-READERS |= {"unit": INTEGERS, "sample_weight_sha256": codec.text, "tree": errors.cases}
+READERS |= {"unit": INTEGERS, "sample_weight_sha256": codec.text, "tree": separation.cases}
 READERS |= {"by": codec.one_of("witnesses", "cells", "nothing")}
 READERS |= {"loss": codec.one_of("hinge", "squared_hinge", "logistic")}
 READERS |= {"exponents": codec.many(codec.whole)}
@@ -77,7 +66,7 @@ CLAIMS = {
     "overlap": _kind(separation.check_overlap, "rows multipliers others", **WITNESS),
     "quasi": _kind(separation.check_quasi, "rows multipliers others integers", **WITNESS),
     "errors": _kind(
-        errors.check_errors,
+        separation.check_errors,
         "errors lower unit sample_weight_sha256 weights? integers? by witnesses tree",
         weights=NUMBERS,
         lower=codec.count,
@@ -94,11 +83,9 @@ CLAIMS = {
     "multiclass-gap": _kind(
         gaps.check_multiclass_gap, "costs bias_penalty weights primal dual rows rivals multipliers"
     ),
-    "softmax-gap": _kind(
-        softmax.check_softmax_gap, "costs bias_penalty ridge? weights primal dual"
-    ),
+    "softmax-gap": _kind(gaps.check_softmax_gap, "costs bias_penalty ridge? weights primal dual"),
     "sparse-softmax-gap": _kind(
-        sparse_softmax.check_sparse_softmax_gap,
+        sparse.check_sparse_softmax_gap,
         "costs l1 ridge weights share zeros groups? primal dual",
         zeros=COUNTS,
         groups=COUNTS,

@@ -319,7 +319,7 @@ class InMemory(Rows):
 
             save(self._whole(machine), out, table=self.table)
         elif out is not None:
-            from separatrix.plots.linear_rules import save_machine
+            from separatrix.plots.regions import save_machine
 
             names = [str(name) for name in self.table.feature_names]
             save_machine(machine, self.table.X, self.table.y, out, names)
@@ -351,7 +351,7 @@ class InMemory(Rows):
         if hasattr(machine, "kernel_"):
             return []
         from separatrix.core.explanation import weights_by_name
-        from separatrix.data.scaling import deviations
+        from separatrix.data.encodings.column_features import deviations
 
         names, spreads = self.prepared.feature_names, deviations(self.prepared.X)
         heaviest = (
@@ -471,7 +471,7 @@ class InPartitions(Rows):
 
     def write(self, machine: Any, certificate: Path | None, out: Path | None) -> None:
         from separatrix._write_aside import write_whole
-        from separatrix.storage.certificate_pieces import json_pieces
+        from separatrix.storage.certificate_files import json_pieces
 
         if certificate is not None:
             extra = {"zero_based": True} if self.handle.zero_based else {}
@@ -505,7 +505,7 @@ class _Described:
     """What a model file says about its data."""
 
     def __init__(self, handle: Any) -> None:
-        from separatrix.data.encodings.index_encoding import IndexEncoding
+        from separatrix.data.encodings.encoding import IndexEncoding
 
         classes, first = tuple(handle.classes.tolist()), 0 if handle.zero_based else 1
         indexed = handle.kind == "libsvm"

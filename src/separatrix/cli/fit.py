@@ -12,9 +12,9 @@ import typer
 
 from separatrix.cli import _fitting as fitting
 from separatrix.cli import _reading as reading
-from separatrix.cli._column_groups import ColumnGroups, column_groups_of, require_l1
 from separatrix.cli._fitting import KernelName, Loss
 from separatrix.cli._output import say, tell_warnings, tell_written
+from separatrix.cli._reading import ColumnGroups, column_groups_of, require_l1
 
 # LIBLINEAR's numbers for the models that are here too (its bias is penalised: -B 1 there).
 _LIBLINEAR = {

@@ -11,9 +11,9 @@ import typer
 
 from separatrix.cli import _fitting as fitting
 from separatrix.cli import _reading as reading
-from separatrix.cli._column_groups import ColumnGroups, column_groups_of, require_l1
 from separatrix.cli._fitting import FixedFeatures, Loss, Rule
 from separatrix.cli._output import progress_bar, say, tell_warnings
+from separatrix.cli._reading import ColumnGroups, column_groups_of, require_l1
 
 if TYPE_CHECKING:
     from separatrix.data.table import Table
@@ -157,7 +157,7 @@ def _chooser(loss: Loss, Cs: Any, settings: dict[str, Any], is_plain: bool) -> A
 def _draw_coefficients(machine: Any, table: Table, loss: Loss, out: Path) -> None:
     """Draw the weights of all rows against C, the columns by name."""
     from separatrix.core.checks import ratio_of
-    from separatrix.plots.coefficient_paths import save_coefficient_paths
+    from separatrix.plots.curves import save_coefficient_paths
     from separatrix.selection.logistic_regression_path import LogisticRegressionPath
 
     if loss is not Loss.LOGISTIC:
@@ -205,7 +205,7 @@ def _fitted_in_folds(
     from separatrix.selection.chosen_machine import fitted_on
     from separatrix.selection.compared import Candidate
     from separatrix.selection.folds import Folding
-    from separatrix.solvers.running.threads import cores
+    from separatrix.solvers.running.drive import cores
 
     classes, codes = np.unique(table.y, return_inverse=True)
     rows, raw = np.arange(len(codes)), RawRows(table)
@@ -232,7 +232,7 @@ def _write(machine: Any, out: Path) -> None:
     if out.suffix.lower() == ".csv":
         machine.path_.to_csv(out)
     else:
-        from separatrix.plots.path import save_path
+        from separatrix.plots.curves import save_path
 
         save_path(machine.path_, out)
 

@@ -61,8 +61,8 @@ def predict(
     from separatrix._write_aside import write_whole
     from separatrix.data.row_blocks import row_blocks
     from separatrix.errors import DataError
-    from separatrix.storage.leading_encoder import taken_apart
     from separatrix.storage.model_file import read_any as read
+    from separatrix.storage.model_file import taken_apart
 
     source, model = _with_model(source, model)
     whole = taken_apart(read(model, plain=True))
@@ -223,7 +223,7 @@ def _decided(model: Any, X: Any, scores: np.ndarray) -> np.ndarray:
 
 def csv_head(columns: Columns) -> bytes:
     """Return the line of names."""
-    from separatrix.storage.coefficients_csv import defused
+    from separatrix.storage.model_summary import defused
 
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerow([defused(name) for name in columns])
@@ -262,7 +262,7 @@ def _arrow(values: Any) -> Any:
 
 
 def _cell(text: str) -> str:
-    from separatrix.storage.coefficients_csv import defused
+    from separatrix.storage.model_summary import defused
 
     safe = defused(text)
     quoted = any(letter in safe for letter in ',"\n\r')
@@ -270,7 +270,7 @@ def _cell(text: str) -> str:
 
 
 def _slow_lines(columns: Columns) -> bytes:
-    from separatrix.storage.coefficients_csv import defused
+    from separatrix.storage.model_summary import defused
 
     text = io.StringIO()
     rows = zip(*(_plain(values) for values in columns.values()), strict=True)

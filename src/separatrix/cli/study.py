@@ -195,7 +195,7 @@ def study(
         raise typer.BadParameter("--target needs DATA: the embedded sets have their labels.")
     if group is not None or time is not None:
         raise typer.BadParameter("--group and --time need DATA: the embedded sets have no such.")
-    from separatrix.data.embedded import breast_cancer, iris
+    from separatrix.data.lectures import breast_cancer, iris
 
     for table, name in ((breast_cancer(), "breast_cancer"), (iris(), "iris")):
         _one(table, out / name, settings, [], as_json)
@@ -303,7 +303,7 @@ def _threshold_lines(facts: Facts) -> list[str]:
 
 def _measure_lines(facts: Facts) -> list[str]:
     """Say what the measure and the threshold came to on the test, and which class is rare."""
-    from separatrix.selection.score_interval import TOO_FEW
+    from separatrix.selection.opening import TOO_FEW
 
     lines = []
     if (found := facts.scoring) is not None:

@@ -182,9 +182,9 @@ def _machine(method: Method, options: dict[str, Any], max_updates: int, seed: in
 
 def _read(data: Path | None, target: str | None) -> Table:
     if data is None:
-        from separatrix.data.embedded import iris_pair
+        from separatrix.data.lectures import two_irises
 
-        return iris_pair()
+        return two_irises()
     from separatrix.data.table import read
 
     return read(str(data), target=target)
@@ -286,7 +286,7 @@ def _draw(
     columns, title = list(table.feature_names), _title(machine, method)
     score = None if lift is None else lifted_score(lift)
     if out.suffix.lower() == ".html":
-        from separatrix.plots.player.replay_file import save_replay_page
+        from separatrix.plots.player.page import save_replay_page
 
         if lift is not None:
             raise typer.BadParameter("--lift has no .html: use --storyboard -o steps.svg.")

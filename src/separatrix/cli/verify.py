@@ -117,8 +117,7 @@ def _proved(
     from separatrix.checker import Refused
     from separatrix.core.verdict import FORMAT as VERDICT_FORMAT
     from separatrix.report.study_proof import STUDY_FORMAT, prove_study, prove_verdict
-    from separatrix.storage.altered_data import since_certificate
-    from separatrix.storage.certificate_proof import prove_again
+    from separatrix.storage.certificate_files import prove_again, since_certificate
 
     form = whole.get("format") if isinstance(whole, dict) else None
     read_as: dict[str, Any] = {}
@@ -181,8 +180,8 @@ def _proved_on_partitions(whole: Any, source: reading.Source, memory: str) -> tu
     """Prove the certificate of a machine block by block."""
     from separatrix.certificates.reading import from_json
     from separatrix.checker import Refused
-    from separatrix.checker.fingerprint import is_fingerprint
-    from separatrix.storage.certificate_proof import NOT_THESE
+    from separatrix.checker.exact import is_fingerprint
+    from separatrix.storage.certificate_files import NOT_THESE
 
     if not isinstance(whole, dict) or whole.get("kind") != "duality-gap":
         raise typer.BadParameter("--memory is for the certificate of a model (duality-gap).")
@@ -212,7 +211,7 @@ def _examined_pipeline(path: Path, whole: Any, source: reading.Source, positive:
     import numpy as np
 
     from separatrix.storage.fitted_values import Mismatch
-    from separatrix.storage.leading_encoder import as_encoded, taken_apart, with_target
+    from separatrix.storage.model_file import as_encoded, taken_apart, with_target
     from separatrix.storage.model_proof import Examined, examine, require_encoding
 
     if source.target is None and source.labels is None:
@@ -268,9 +267,13 @@ def _examined_on_numbers(
 def _examined_model(path: Path, source: reading.Source, positive: str | None) -> Any:
     """Prove the machine of a model file again, on the rows it says it was trained on."""
     from separatrix.report.study_proof import labels_of
-    from separatrix.storage.altered_data import since_model
-    from separatrix.storage.leading_encoder import begins_with_encoder
-    from separatrix.storage.model_file import has_proof, needs_estimator, read_model
+    from separatrix.storage.certificate_files import since_model
+    from separatrix.storage.model_file import (
+        begins_with_encoder,
+        has_proof,
+        needs_estimator,
+        read_model,
+    )
     from separatrix.storage.model_proof import examine_file
 
     whole = read_model(path, plain=True)

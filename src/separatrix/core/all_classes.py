@@ -17,19 +17,19 @@ from separatrix.certificates.softmax_gap import SoftmaxGap
 from separatrix.core.checks import checked_groups, ratio_of
 from separatrix.core.class_verdict import ClassVerdict, class_verdict_of
 from separatrix.core.keeping import (
+    NEARLY_FREE,
+    SEPARATED,
     iterations,
     keep_direct,
     keep_softmax,
     warn_of_gap,
     watching,
 )
-from separatrix.core.machine import NEARLY_FREE, SEPARATED
 from separatrix.core.proving import About, ClassEstimate, Effort, Fitted, solve_and_prove
 from separatrix.core.sparse import SparseMultinomial, as_sparse_softmax
 from separatrix.errors import DeviceError
-from separatrix.problem.crammer_singer import DirectProblem
+from separatrix.problem.many_classes import DirectProblem, SoftmaxProblem
 from separatrix.problem.signed import on_device
-from separatrix.problem.softmax import SoftmaxProblem
 from separatrix.problem.sparse_penalty import SparseSoftmaxProblem
 from separatrix.solvers.many_classes import (
     crammer_singer,
@@ -38,9 +38,8 @@ from separatrix.solvers.many_classes import (
     softmax_at_once,
 )
 from separatrix.solvers.many_classes.class_claims import exactly_feasible
-from separatrix.solvers.many_classes.softmax_system import most_columns
-from separatrix.solvers.running.drive import NO_LIMIT, Status
-from separatrix.solvers.running.threads import one_thread
+from separatrix.solvers.many_classes.softmax_rows import most_columns
+from separatrix.solvers.running.drive import NO_LIMIT, Status, one_thread
 
 # The solver aims a little below the tolerance, so that the proof, which adds rounding, meets it.
 _AIM = 0.9

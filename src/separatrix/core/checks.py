@@ -322,3 +322,17 @@ def class_factors(classes: np.ndarray, counts: np.ndarray, class_weight: Any) ->
     if not (np.isfinite(factors).all() and (factors > 0.0).all()):
         raise ValueError(f"class weights must be above 0. Got {class_weight!r} instead.")
     return factors
+
+
+def seed_of(random_state: Any) -> int:
+    """Return a seed; an integer is the same seed every time, None a fresh one."""
+    if isinstance(random_state, int | np.integer) and random_state >= 0:
+        return int(random_state)
+    if random_state is None or random_state is np.random:
+        random_state = np.random.mtrand._rand
+    if not isinstance(random_state, np.random.RandomState):
+        raise ValueError(
+            f"random_state must be None, a whole number at least 0 or a RandomState. "
+            f"Got {random_state!r} instead."
+        )
+    return int(random_state.randint(2**31 - 1))

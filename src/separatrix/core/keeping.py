@@ -24,6 +24,10 @@ from separatrix.certificates.softmax_gap import SoftmaxGap
 from separatrix.core.proving import Fitted
 from separatrix.solvers.running.drive import Status
 
+SEPARATED = ("separable", "quasi-separable")
+# The C that stands in for inf where the likelihood has no maximum.
+NEARLY_FREE = 1e6
+
 _BADNESS = {Status.OPTIMAL: 0, Status.UNPROVED: 1, Status.BUDGET: 2}
 _REMEDIES = {
     Status.BUDGET: "raise max_seconds or max_passes, or use what is here, whose gap is proved",
@@ -273,3 +277,9 @@ def watching(estimator: Any, n_machines: int, X: Any, y: Any) -> Iterator[Watch]
         else:
             with watch._line:
                 yield watch
+
+
+def forget_threshold(model: Any) -> None:
+    """Decide by the score again: threshold and costs belong to the weights they came with."""
+    vars(model).pop("threshold_", None)
+    vars(model).pop("costs_", None)

@@ -20,10 +20,10 @@ from separatrix.core.kernel_machines import (
 )
 from separatrix.core.proving import About, Effort, Fitted
 from separatrix.errors import DataError, DeviceError
-from separatrix.problem.crammer_singer import KernelDirect
+from separatrix.problem.many_classes import KernelDirect
 from separatrix.solvers.kernels import kernel_direct
-from separatrix.solvers.kernels.factored_kernel import solve_factored_direct
 from separatrix.solvers.kernels.kernel_rows import centred_rows, kernel_rows
+from separatrix.solvers.kernels.kernel_sources import solve_factored_direct
 from separatrix.solvers.many_classes.class_claims import all_at_home, exactly_feasible
 from separatrix.solvers.running.drive import Status
 

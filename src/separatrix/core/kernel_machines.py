@@ -27,19 +27,17 @@ from separatrix.certificates.kernel_scores import (
 from separatrix.certificates.kernel_separation import KernelOverlap
 from separatrix.core.proving import About, Effort, Fitted, solve_and_prove
 from separatrix.errors import DataError, NotSeparableError
-from separatrix.problem.canonical import signs_of
-from separatrix.problem.equal_rows import equal_pair
+from separatrix.problem.canonical import equal_pair, signs_of
 from separatrix.problem.kernels import Kernel
 from separatrix.problem.machine import KernelMachine
 from separatrix.problem.signed import entries_of
-from separatrix.solvers.kernels import chunking, factored_kernel
+from separatrix.solvers.kernels import chunking, kernel_sources
 from separatrix.solvers.kernels.device_kernel import device_kernel_rows
 from separatrix.solvers.kernels.kernel_rows import kernel_rows
 from separatrix.solvers.kernels.smo import CHUNK, pair_steps
 from separatrix.solvers.linear.claims import balanced, hinge_bias_interval
 from separatrix.solvers.linear.device.device_claims import balanced as balanced_on_device
-from separatrix.solvers.running.drive import Status
-from separatrix.solvers.running.threads import AtOnce, begun
+from separatrix.solvers.running.drive import AtOnce, Status, begun
 
 LEAST_FACTORED_TOL = 1e-10
 _AIM = 0.9  # of the tolerance: what float32 hides must fit into the rest
@@ -173,7 +171,7 @@ class KernelMachines:
             rows = self.problem.X[machine.members]
             tol = max(run.state.tol, LEAST_FACTORED_TOL)
             K = kernel.block(rows, rows)
-            better = factored_kernel.solve_factored(machine, K, tol, effort.deadline)
+            better = kernel_sources.solve_factored(machine, K, tol, effort.deadline)
             if better is not None:
                 alpha, run.status = better, Status.SETTLED
         run.state.kept = None
@@ -358,7 +356,7 @@ def chunks_at(device: Any) -> dict[str, Any]:
 
 def is_small(kernel: Kernel, n_rows: int) -> bool:
     """Whether the kernel matrix can be factored."""
-    return n_rows <= factored_kernel.MOST_ROWS and bool(kernel.is_positive)
+    return n_rows <= kernel_sources.MOST_ROWS and bool(kernel.is_positive)
 
 
 def inner_tolerance(effort: Effort, n_rows: int, solver: str = "auto") -> float:

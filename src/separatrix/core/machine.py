@@ -27,9 +27,13 @@ from separatrix.core.checks import (
     refuse_infinite,
     refuse_with_l1,
     row_weights,
+    seed_of,
     several_classes,
 )
 from separatrix.core.keeping import (
+    NEARLY_FREE,
+    SEPARATED,
+    forget_threshold,
     keep_gaps,
     keep_pairs,
     keep_support,
@@ -39,7 +43,7 @@ from separatrix.core.keeping import (
     watching,
 )
 from separatrix.core.linear_model import VotingModel, pairs_of
-from separatrix.core.models import forget_threshold, fresh, seed_of, settings_of
+from separatrix.core.models import fresh, settings_of
 from separatrix.core.proving import (
     About,
     Effort,
@@ -53,22 +57,17 @@ from separatrix.core.sparse import SparseHyperplane, as_sparse
 from separatrix.core.verdict import Verdict
 from separatrix.errors import DeviceError, SeparationWarning, UnfinishedWarning
 from separatrix.problem.fingerprint import LaterName, fingerprint_of_rows
-from separatrix.problem.losses import CODES
-from separatrix.problem.machine import MachineProblem
+from separatrix.problem.machine import CODES, MachineProblem
 from separatrix.problem.signed import SignedProblem, as_matrix, entries_of, on_device
 from separatrix.problem.sparse_penalty import SparseProblem
 from separatrix.solvers.linear.choose import SOLVERS
-from separatrix.solvers.running.drive import Status
-from separatrix.solvers.running.threads import begun, cores, one_thread
+from separatrix.solvers.running.drive import Status, begun, cores, one_thread
 
 _SUITS = {
     "hinge": {"interior_point", "dual_coordinate", "gram"},
     "squared_hinge": {"newton", "dual_coordinate", "gram"},
     "logistic": {"newton", "gram"},
 }
-SEPARATED = ("separable", "quasi-separable")
-# The C that stands in for inf where the likelihood has no maximum.
-NEARLY_FREE = 1e6
 
 
 def method_of(problem: MachineProblem) -> Any:

@@ -15,14 +15,13 @@ import scipy.sparse as sp
 
 from separatrix.certificates.duality_gap import DualityGap, prove_block
 from separatrix.core.checks import class_factors, ratio_of
-from separatrix.core.keeping import margin_of, one_or_all
-from separatrix.core.models import forget_threshold
+from separatrix.core.keeping import forget_threshold, margin_of, one_or_all
 from separatrix.core.proving import About, Effort, Fitted, solve_and_prove
 from separatrix.data.partitions import Partitions
 from separatrix.errors import DataError, DeviceError
 from separatrix.problem.blocks import Block, Engine, Posed
 from separatrix.problem.fingerprint import SECOND, fingerprint_of_blocks
-from separatrix.problem.losses import CODES, NAMES
+from separatrix.problem.machine import CODES, NAMES
 from separatrix.solvers.linear.blocks.block_newton import (
     Checkpoint,
     Point,
@@ -32,8 +31,7 @@ from separatrix.solvers.linear.blocks.block_newton import (
     row_facts,
 )
 from separatrix.solvers.linear.blocks.passes import LocalEngine
-from separatrix.solvers.running.drive import Status
-from separatrix.solvers.running.threads import one_thread
+from separatrix.solvers.running.drive import Status, one_thread
 
 _TIGHTENINGS = 4
 _FEW_ROWS = 2_000

@@ -18,14 +18,12 @@ from separatrix.certificates.duality_gap import DualityGap
 from separatrix.core.verdict import Verdict, separability_of
 from separatrix.errors import NotSeparableError
 from separatrix.problem.fingerprint import LaterName
-from separatrix.problem.losses import HINGE, NAMES
-from separatrix.problem.machine import MachineProblem
+from separatrix.problem.machine import HINGE, NAMES, MachineProblem
 from separatrix.problem.signed import on_device
 from separatrix.solvers.linear import newton_at_once
 from separatrix.solvers.linear.choose import Plan, Watch, plan
 from separatrix.solvers.linear.model_run import MachineRun
-from separatrix.solvers.running.drive import Status, go_on
-from separatrix.solvers.running.threads import AtOnce
+from separatrix.solvers.running.drive import AtOnce, Status, go_on
 
 Result_co = TypeVar("Result_co", covariant=True)
 Report = Callable[[Any], None]

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from separatrix.certificates.largest_margin import margin_at_most
 from separatrix.certificates.partition import (
     Integers,
     Partition,
@@ -22,6 +21,7 @@ from separatrix.certificates.separation import (
     Separation,
     check_separation,
     divide_down,
+    margin_at_most,
     margin_range,
 )
 from separatrix.core.checks import two_classes

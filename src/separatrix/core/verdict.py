@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.certificates.largest_margin import margin_at_most
 from separatrix.certificates.partition import Integers, Partition, proved_signs, proves_gordan
-from separatrix.certificates.separation import Separation
+from separatrix.certificates.separation import Separation, margin_at_most
 from separatrix.core.separability import Widest, Witness, as_floats, decided_labels, decided_rows
 from separatrix.problem.canonical import problem_from
 from separatrix.problem.exact import times_powers_of_ten

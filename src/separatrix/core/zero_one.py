@@ -17,11 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.certificates.cells import cheapest_sides
-from separatrix.certificates.errors import Leaf, LowerBound, Split, Tree, errors_of
+from separatrix.certificates.errors import Leaf, LowerBound, Split, Tree, cheapest_sides, errors_of
 from separatrix.core.separability import as_integers
 from separatrix.core.verdict import verdict_on
-from separatrix.problem.equal_rows import equal_rows
+from separatrix.problem.canonical import equal_rows
 from separatrix.problem.exact import SignedRows
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.separability.decide import decide

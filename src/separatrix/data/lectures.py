@@ -7,12 +7,16 @@ the docstring says so. The page "From lecture to code" of the documentation uses
 >>> X, y = sx.lectures.five_points()
 >>> sx.separability(X, y).kind
 'separable'
+
+Data that need no file, for a first look: tables that come with scikit-learn, read as files.
 """
 
 from __future__ import annotations
 
+import csv
 import string
 from collections import Counter
+from importlib.util import find_spec
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -20,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from separatrix.data.table import Table
 from separatrix.errors import DataError
 
 if TYPE_CHECKING:
@@ -36,6 +41,7 @@ __all__ = [
     "two_hundred_points",
     "two_points",
 ]
+
 
 Points = NDArray[np.float64]
 Labels = NDArray[Any]
@@ -187,9 +193,8 @@ def iris_pair() -> tuple[Points, Labels]:
     >>> X.shape, len(hard.support_), round(hard.margin_, 3)
     ((100, 2), 3, 0.291)
     """
-    from separatrix.data.embedded import iris_pair as table
 
-    found = table()
+    found = two_irises()
     return found.X, found.y
 
 
@@ -295,3 +300,51 @@ def _bag_of_words(texts: list[str], words: int) -> sp.csr_array:
     X = sp.csr_array((np.ones(len(found)), (rows, columns)), shape=(len(texts), len(column)))
     X.sum_duplicates()
     return X
+
+
+# ---- data that need no file, for a first look: tables that come with scikit-learn, read as files
+
+
+_MEASURED = (
+    "radius", "texture", "perimeter", "area", "smoothness", "compactness", "concavity",
+    "concave points", "symmetry", "fractal dimension",
+)  # fmt: skip
+_FLOWER = [f"{part} {side}, cm" for part in ("sepal", "petal") for side in ("length", "width")]
+_CELL = [
+    *(f"mean {name}" for name in _MEASURED),
+    *(f"{name} error" for name in _MEASURED),
+    *(f"worst {name}" for name in _MEASURED),
+]
+
+
+def two_irises() -> Table:
+    """Return setosa and versicolor by sepal width and petal width: two separable clouds."""
+    X, y = _read("iris")
+    rows, columns = y != "virginica", [1, 3]
+    X, y = np.ascontiguousarray(X[rows][:, columns]), y[rows].astype("<U10")
+    names = [_FLOWER[j] for j in columns]
+    return Table(X, y, names, np.unique(y), "embedded", "iris", "")
+
+
+def breast_cancer() -> Table:
+    """Return the Wisconsin breast cancers: 30 measurements of cell nuclei, two classes."""
+    X, y = _read("breast_cancer")
+    return Table(X, y, _CELL[:], np.unique(y), "embedded", "breast cancer", "", "diagnosis")
+
+
+def iris() -> Table:
+    """Return Anderson's irises: four measurements of flowers, three species."""
+    X, y = _read("iris")
+    return Table(X, y, _FLOWER[:], np.unique(y), "embedded", "iris", "", "species")
+
+
+def _read(name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return the numbers of a table and the class of each row, without loading scikit-learn."""
+    package = find_spec("sklearn")
+    assert package is not None, "scikit-learn is required"
+    assert package.origin is not None
+    path = Path(package.origin).parent / "datasets" / "data" / f"{name}.csv"
+    with open(path, encoding="utf-8", newline="") as file:
+        (_, _, *classes), *rows = csv.reader(file)
+    X = np.array([[float(value) for value in row[:-1]] for row in rows])
+    return X, np.array([classes[int(row[-1])] for row in rows])

@@ -24,7 +24,7 @@ import numpy as np
 
 from separatrix._sparse import sparse
 from separatrix._write_aside import write_whole
-from separatrix.data.encodings.base import Numbered
+from separatrix.data.encodings.labels import Numbered
 from separatrix.data.readers.partition_sources import kind_of, looked_through, pieces_of
 from separatrix.errors import DataError
 

@@ -29,9 +29,9 @@ from separatrix.data.encodings.column_features import (
     learn_columns,
     of_zero_and_one,
 )
+from separatrix.data.encodings.column_functions import INTERVALS, MOST_COLUMNS
 from separatrix.data.encodings.columns import Column, Texts
-from separatrix.data.encodings.cosines import MOST_COLUMNS
-from separatrix.data.encodings.encoding import TableEncoding, fit_encoding
+from separatrix.data.encodings.encoding import IndexEncoding, TableEncoding, fit_encoding
 from separatrix.data.encodings.grams import (
     TEXT_FEATURES,
     WITH_PIECES,
@@ -43,8 +43,6 @@ from separatrix.data.encodings.grams import (
     weighed,
     weightings,
 )
-from separatrix.data.encodings.index_encoding import IndexEncoding
-from separatrix.data.encodings.piecewise_linear import INTERVALS
 from separatrix.data.encodings.words import TextEncoding, fit_text
 from separatrix.data.table import AS_READ, Table
 from separatrix.errors import DataError

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.data.encodings.column_features import FeatureEncoding
-from separatrix.data.encodings.index_encoding import IndexEncoding, indexed
+from separatrix.data.encodings.encoding import IndexEncoding, indexed
 from separatrix.data.encodings.labels import tidy_labels
 from separatrix.data.encodings.prepared import encode_columns, expected_columns, missing_columns
 from separatrix.data.encodings.words import TextEncoder, TextEncoding

@@ -13,16 +13,14 @@ from typing import Any
 from numpy.typing import NDArray
 
 from separatrix.data.encodings.columns import MISSING_WORDS
-from separatrix.data.encodings.encoding import fit_encoding
-from separatrix.data.encodings.index_encoding import IndexEncoding
+from separatrix.data.encodings.encoding import IndexEncoding, fit_encoding
 from separatrix.data.encodings.labels import choose_target, known_column, target_labels, tidy_labels
 from separatrix.data.encodings.words import TextEncoding, hash_texts
 from separatrix.data.options import ReadOptions
 from separatrix.data.readers.arff import arff_columns, arff_head, with_categories
-from separatrix.data.readers.as_lines import are_rewritten
 from separatrix.data.readers.delimited import as_utf8, parse_delimited
 from separatrix.data.readers.json_records import gathered, records_of
-from separatrix.data.readers.kinds import kind_or_refusal, naming
+from separatrix.data.readers.kinds import are_rewritten, kind_or_refusal, naming
 from separatrix.data.readers.libsvm import parse_libsvm
 from separatrix.data.readers.text import is_header, label_side, split_at_label
 from separatrix.data.sources.line_feed import Chunk

@@ -19,12 +19,10 @@ from numpy.typing import NDArray
 
 from separatrix._sparse import sparse
 from separatrix._write_aside import write_whole
-from separatrix.data.encodings.base import Encoding
 from separatrix.data.encodings.column_features import ColumnFeatures, FeatureEncoding
-from separatrix.data.encodings.encoding import TableEncoding
+from separatrix.data.encodings.encoding import IndexEncoding, TableEncoding, indexed, of_kind
 from separatrix.data.encodings.grams import GramEncoding
-from separatrix.data.encodings.index_encoding import IndexEncoding, indexed, of_kind
-from separatrix.data.encodings.labels import classes_of, tidy_labels
+from separatrix.data.encodings.labels import Encoding, classes_of, tidy_labels
 from separatrix.data.encodings.prepared import encode_columns, text_options
 from separatrix.data.encodings.words import TextEncoding, fit_text
 from separatrix.data.options import ReadOptions

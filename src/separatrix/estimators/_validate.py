@@ -89,7 +89,7 @@ def _validated(estimator: Any, *data: Any, **options: Any) -> Any:
         return validate_data(
             estimator,
             # Under scikit-learn's array_api_dispatch a tensor would stay one; loops need NumPy.
-            *map(on_host, data),
+            *(each if isinstance(each, np.ndarray) else on_host(each) for each in data),
             accept_sparse="csr",
             accept_large_sparse=True,
             dtype=_FLOATS,
@@ -98,6 +98,11 @@ def _validated(estimator: Any, *data: Any, **options: Any) -> Any:
         )
     except ValueError as error:
         raise in_our_words(error) from error
+
+
+def _may_need_torch(device: Any, X: Any) -> bool:
+    """Whether this device and these data may need torch: nothing in NumPy's arrays does."""
+    return not (device == "cpu" and isinstance(X, np.ndarray)) and needs_torch(device, X)
 
 
 def label_column(y: np.ndarray) -> np.ndarray:
@@ -318,7 +323,7 @@ def threads_of(n_jobs: int | None) -> int:
 @contextmanager
 def worked_on(estimator: Any, X: Any) -> Iterator[None]:
     """Leave an estimator as it was where its fit fails; what a device does is one clear error."""
-    there = needs_torch(estimator.device, X)
+    there = _may_need_torch(estimator.device, X)
     device = resolve(estimator.device, X) if there else None
     before = dict(vars(estimator))
     try:
@@ -334,7 +339,7 @@ def worked_on(estimator: Any, X: Any) -> Iterator[None]:
 
 def device_data(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any] | None:
     """Return rows on the estimator's device, labels and weights; None for the processor."""
-    if not needs_torch(estimator.device, X):
+    if not _may_need_torch(estimator.device, X):
         return None
     device = resolve(estimator.device, X)
     if device is None:
@@ -359,7 +364,7 @@ def _has_few_wide_rows(X: Any) -> bool:
 
 def _checked(estimator: Any, X: Any, y: Any) -> tuple[Any, np.ndarray]:
     """Check shapes as scikit-learn does; numbers are looked at where they are worked with."""
-    if not needs_torch("cpu", X):
+    if not _may_need_torch("cpu", X):
         kinds = [np.float64, np.float32, np.float16]
         try:
             return validate_data(estimator, X, y, dtype=kinds, ensure_all_finite=False)
@@ -389,7 +394,7 @@ def _checked(estimator: Any, X: Any, y: Any) -> tuple[Any, np.ndarray]:
 
 def moved_once(estimator: Any, X: Any) -> Any:
     """Return X as a tensor on the estimator's device where it fits there; else as it is."""
-    if is_tensor(X) or not needs_torch(estimator.device, X):
+    if is_tensor(X) or not _may_need_torch(estimator.device, X):
         return X
     device = resolve(estimator.device, X)
     if device is None or not isinstance(X, np.ndarray):
@@ -409,7 +414,7 @@ def name_of_rows(
 
 def scores_on_device(estimator: Any, X: Any) -> np.ndarray | None:
     """Return X coef^T + intercept of a tensor, computed where it is; None where X is no tensor."""
-    if not needs_torch("cpu", X):
+    if not _may_need_torch("cpu", X):
         return None
     device = resolve("cpu", X)
     with guarded(device):
@@ -439,7 +444,7 @@ def brought(device: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, 
     >>> brought("cpu", [[1.0]], [0], None)
     (None, [[1.0]], [0], None)
     """
-    if not needs_torch(device, X):
+    if not _may_need_torch(device, X):
         return None, X, y, sample_weight
     place = resolve(device, X)
     y = labels_from(y, X, place)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from separatrix.certificates.separation import check_separation
-from separatrix.core.checks import one_of, positive, two_classes
-from separatrix.core.models import seed_of, with_settings
+from separatrix.core.checks import one_of, positive, seed_of, two_classes
+from separatrix.core.models import with_settings
 from separatrix.errors import DataError
 from separatrix.estimators._base import LinearClassifier
 from separatrix.estimators._validate import (

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix.certificates.fisher import check_fisher, prove_fisher_directions
 from separatrix.core.checks import one_of, positive, several_classes, share_or_name
 from separatrix.core.models import with_settings
+from separatrix.core.thresholds import as_loss_matrix, as_priors, log_odds_threshold
 from separatrix.errors import DataError
 from separatrix.estimators._base import LinearClassifier
 from separatrix.estimators._validate import (
@@ -23,10 +24,8 @@ from separatrix.estimators._validate import (
     weighted_rows,
     worked_on,
 )
-from separatrix.problem.decision import as_loss_matrix, as_priors, log_odds_threshold
-from separatrix.solvers.closed_forms.covariances import shared_covariance
-from separatrix.solvers.closed_forms.fisher import Discriminant, solve_fisher
-from separatrix.solvers.closed_forms.scatter import FORMED
+from separatrix.solvers.closed_forms.fisher import FORMED, Discriminant, solve_fisher
+from separatrix.solvers.closed_forms.gaussian import shared_covariance
 from separatrix.solvers.running.drive import Status
 
 _NAMED_SHRINKAGES = ("auto", "ledoit-wolf", "pseudo-inverse")

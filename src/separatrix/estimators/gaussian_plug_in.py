@@ -16,14 +16,18 @@ from separatrix.certificates.gaussian_estimates import (
 )
 from separatrix.core.checks import one_of, positive, several_classes, share_or_name
 from separatrix.core.models import with_settings
+from separatrix.core.thresholds import as_loss_matrix, as_priors, log_odds_threshold
 from separatrix.errors import DataError
 from separatrix.estimators._base import LinearClassifier
 from separatrix.estimators._validate import new_data, present_rows, training_data, weighted_rows
 from separatrix.problem.canonical import data_of
-from separatrix.problem.decision import as_loss_matrix, as_priors, log_odds_threshold
 from separatrix.problem.fingerprint import fingerprint
-from separatrix.solvers.closed_forms.covariances import class_covariances, shared_covariance
-from separatrix.solvers.closed_forms.gaussian import Gaussians, estimate_gaussians
+from separatrix.solvers.closed_forms.gaussian import (
+    Gaussians,
+    class_covariances,
+    estimate_gaussians,
+    shared_covariance,
+)
 from separatrix.solvers.closed_forms.gaussian_tasks import (
     bayes_threshold,
     minimax_threshold,
@@ -31,8 +35,7 @@ from separatrix.solvers.closed_forms.gaussian_tasks import (
     ratio_law,
 )
 from separatrix.solvers.closed_forms.mixtures import Mixtures, estimate_mixtures
-from separatrix.solvers.running.drive import Status
-from separatrix.solvers.running.threads import one_thread
+from separatrix.solvers.running.drive import Status, one_thread
 
 _SHRINKAGES = ("auto", "held-out", "ledoit-wolf")
 _TASKS = ("bayes", "minimax", "neyman-pearson")

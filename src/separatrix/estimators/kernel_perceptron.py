@@ -15,8 +15,7 @@ from separatrix.estimators._kernel_base import KernelClassifier
 from separatrix.problem.canonical import data_of
 from separatrix.problem.fingerprint import fingerprint
 from separatrix.solvers.kernels.kernel_rows import kernel_rows
-from separatrix.solvers.running.drive import Status, go_on
-from separatrix.solvers.running.threads import one_thread
+from separatrix.solvers.running.drive import Status, go_on, one_thread
 from separatrix.solvers.updates import kernel_kozinec, kernel_perceptron
 from separatrix.solvers.updates.kernel_perceptron import KernelFrame, replay_rule
 

@@ -40,13 +40,12 @@ from separatrix.estimators._validate import (
 from separatrix.estimators.linear_svm import held_out_calibration
 from separatrix.estimators.replay import numbered
 from separatrix.problem.canonical import data_of, signs_of
-from separatrix.problem.crammer_singer import KernelDirect
 from separatrix.problem.fingerprint import fingerprint, spare_threads
+from separatrix.problem.many_classes import KernelDirect
 from separatrix.problem.signed import entries_of
 from separatrix.solvers.kernels import chunking
 from separatrix.solvers.kernels.kernel_rows import kernel_rows
-from separatrix.solvers.running.drive import Status
-from separatrix.solvers.running.threads import begun, one_thread
+from separatrix.solvers.running.drive import Status, begun, one_thread
 
 __all__ = ["KernelSVM"]
 

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import KW_ONLY
 from typing import Any
 
 from separatrix.certificates.separation import check_margin_bounds
-from separatrix.core.checks import one_of, positive, two_classes
-from separatrix.core.models import seed_of, with_settings
+from separatrix.core.checks import one_of, positive, seed_of, two_classes
+from separatrix.core.models import with_settings
 from separatrix.errors import DataError
 from separatrix.estimators._base import LinearClassifier
 from separatrix.estimators._validate import training_data, warn_of_scale
 from separatrix.estimators.replay import Run
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.running.drive import Status, solve
-from separatrix.solvers.updates import kozinec
+from separatrix.solvers.updates import in_fractions, kozinec
 
 
 @with_settings
@@ -96,6 +97,15 @@ class Kozinec(LinearClassifier):
         }
         problem = SignedProblem(X, signs, self.fit_intercept)
         return Run.of(self, kozinec, problem, settings, whole_passes=self.order == "worst")
+
+    @property
+    def _has_fractions(self) -> bool:
+        """Whether the updates are followed in fractions too, for `sx.replay(exact=True)`."""
+        return self.order == "cyclic" and self.epsilon is None
+
+    def _in_fractions(self, rows: list[in_fractions.Vector], run: Run) -> Iterator[Any]:
+        """Return the frames of a run on rows of fractions."""
+        return iter(in_fractions.kozinec_frames(rows, run.budget))
 
     def fit(self, X: Any, y: Any) -> Kozinec:
         """Find the hyperplane and prove what it claims."""

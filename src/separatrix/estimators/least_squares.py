@@ -33,8 +33,11 @@ from separatrix.estimators._validate import (
     worked_on,
 )
 from separatrix.problem.canonical import targets_of
-from separatrix.solvers.closed_forms.least_squares import Solution, solve_least_squares
-from separatrix.solvers.closed_forms.leave_one_out import leave_one_out
+from separatrix.solvers.closed_forms.least_squares import (
+    Solution,
+    leave_one_out,
+    solve_least_squares,
+)
 from separatrix.solvers.closed_forms.nonnegative import solve_nonnegative
 from separatrix.solvers.running.drive import Status
 

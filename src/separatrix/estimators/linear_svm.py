@@ -21,7 +21,7 @@ from separatrix.core import machine as core
 from separatrix.core.checks import one_of
 from separatrix.core.linear_model import Calibration, fitted_slopes
 from separatrix.data.partitions import Partitions
-from separatrix.estimators._machine import Machine, with_callbacks
+from separatrix.estimators._base import Machine, with_callbacks
 from separatrix.estimators._validate import (
     moved_once,
     number_support,

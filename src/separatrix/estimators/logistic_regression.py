@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from separatrix.core import machine as core
+from separatrix.core.keeping import NEARLY_FREE
 from separatrix.data.partitions import Partitions
-from separatrix.estimators._machine import Machine, with_callbacks
+from separatrix.estimators._base import Machine, with_callbacks
 from separatrix.estimators._validate import present_rows, worked_on
 from separatrix.estimators.replay import replay_each_pair
 from separatrix.solvers.linear.model_run import MachineFrame
@@ -129,7 +130,7 @@ class LogisticRegression(Machine, core.LogisticRegression):
         facts = super()._facts()
         if self.status_ is not Status.INFINITE:
             return facts
-        said = f"of C={core.NEARLY_FREE:g}, fitted in the place of C=inf: "
+        said = f"of C={NEARLY_FREE:g}, fitted in the place of C=inf: "
         return [(word, said + text if word == "proof" else text) for word, text in facts]
 
     def _replay(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[MachineFrame]:

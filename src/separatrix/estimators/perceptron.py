@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
 
 from separatrix.certificates.separation import check_separation, misplaced
-from separatrix.core.checks import one_of, positive, several_classes
+from separatrix.core.checks import one_of, positive, seed_of, several_classes
 from separatrix.core.linear_model import available_unless
-from separatrix.core.models import seed_of, with_settings
+from separatrix.core.models import with_settings
 from separatrix.core.novikoff import Novikoff, NovikoffProof, mistake_bound, novikoff_proof
 from separatrix.errors import DataError
 from separatrix.estimators._base import LinearClassifier
@@ -22,11 +23,11 @@ from separatrix.estimators._validate import (
     training_data,
     warn_of_scale,
 )
-from separatrix.estimators.replay import Run, first_weights, given_weights, replay
+from separatrix.estimators.replay import Run, as_written, first_weights, given_weights, replay
 from separatrix.problem.equilibrate import column_exponents, divided_columns, divides_exactly
 from separatrix.problem.signed import KeslerProblem, SignedProblem
 from separatrix.solvers.running.drive import Status, solve
-from separatrix.solvers.updates import perceptron
+from separatrix.solvers.updates import in_fractions, perceptron
 
 __all__ = ["Perceptron", "novikoff"]
 
@@ -187,6 +188,18 @@ class Perceptron(LinearClassifier):
             return self.pocket
         cheap = problem.n_rows * problem.dimension <= _CHEAP_PASS
         return "every" if cheap else "ratchet"
+
+    @property
+    def _has_fractions(self) -> bool:
+        """Whether the updates are followed in fractions too, for `sx.replay(exact=True)`."""
+        plain = (self.update, self.order, self.decay) == ("single", "cyclic", 0.0)
+        return plain and not (self.scale or self.average)
+
+    def _in_fractions(self, rows: list[in_fractions.Vector], run: Run) -> Iterator[Any]:
+        """Return the frames of a run on rows of fractions."""
+        first = as_written(run.as_given(run.settings["first"]))
+        (rate,) = as_written(np.array([self.learning_rate]))
+        return iter(in_fractions.perceptron_frames(rows, first, rate, run.budget))
 
     def _run(self, X: Any, y: Any, sample_weight: Any = None, init: Any = None) -> Run:
         """Pose the problem and the settings that `fit` and `sx.replay` share."""

@@ -27,6 +27,7 @@ from separatrix.solvers.running.drive import NO_LIMIT, Frame
 
 __all__ = [
     "Run",
+    "as_written",
     "first_weights",
     "frames_of",
     "given_weights",
@@ -34,6 +35,7 @@ __all__ = [
     "replay",
     "replay_each_pair",
 ]
+
 
 _SINGLE_UPDATES = 1_000_000
 _WHOLE_PASSES = 10_000
@@ -122,16 +124,7 @@ def _as_given(run: Run) -> Iterator[Frame]:
 
 def _exact_frames(model: Any, X: Any, y: Any) -> Iterator[Frame]:
     """Return the frames of a run in fractions; refuse what is not a small example."""
-    from separatrix.estimators.kozinec import Kozinec
-    from separatrix.estimators.perceptron import Perceptron
-    from separatrix.solvers.updates.in_fractions import kozinec_frames, perceptron_frames
-
-    plain = (
-        isinstance(model, Perceptron)
-        and (model.update, model.order, model.decay) == ("single", "cyclic", 0.0)
-        and not (model.scale or model.average)
-    ) or (isinstance(model, Kozinec) and model.order == "cyclic" and model.epsilon is None)
-    if not plain:
+    if not getattr(model, "_has_fractions", False):
         raise ValueError(
             "exact=True follows Perceptron(update='single', order='cyclic') with a fixed rate, and "
             f"Kozinec(order='cyclic') without epsilon. Got {model!r} instead."
@@ -145,17 +138,11 @@ def _exact_frames(model: Any, X: Any, y: Any) -> Iterator[Frame]:
             f"exact=True is for small examples, of up to {_MOST_ENTRIES:,} entries. Got "
             f"{rows.size:,} instead."
         )
-    exact = [_as_written(row) for row in rows]
-    if isinstance(model, Kozinec):
-        frames: Iterator[Frame] = kozinec_frames(exact, run.budget)
-        return frames
-    first = _as_written(run.as_given(run.settings["first"]))
-    rate = Fraction(repr(float(model.learning_rate)))
-    followed: Iterator[Frame] = perceptron_frames(exact, first, rate, run.budget)
-    return followed
+    frames: Iterator[Frame] = model._in_fractions([as_written(row) for row in rows], run)
+    return frames
 
 
-def _as_written(values: np.ndarray) -> tuple[Fraction, ...]:
+def as_written(values: np.ndarray) -> tuple[Fraction, ...]:
     """Return the decimals that name these floats, as fractions."""
     return tuple(Fraction(repr(float(v))) for v in values)
 

@@ -18,11 +18,12 @@ from separatrix.core.checks import (
     one_of,
     positive,
     refuse_huge,
+    seed_of,
     several_classes,
 )
 from separatrix.core.keeping import one_or_all
 from separatrix.core.linear_model import LogisticProbabilities, available_unless
-from separatrix.core.models import seed_of, with_settings
+from separatrix.core.models import with_settings
 from separatrix.errors import DataError
 from separatrix.estimators._base import LinearClassifier
 from separatrix.estimators._validate import (
@@ -40,7 +41,7 @@ from separatrix.solvers.updates import scheduled_sgd, sgd
 from separatrix.solvers.updates.sgd_rows import SCALE, row_keys, shuffled_by
 
 if TYPE_CHECKING:
-    from separatrix.core.sgd_bounds import Bounds
+    from separatrix.core.novikoff import Bounds
 
 __all__ = ["SGD"]
 
@@ -512,7 +513,7 @@ class SGD(LinearClassifier, LogisticProbabilities):
         kept: np.ndarray,
         held: np.ndarray | None,
     ) -> None:
-        from separatrix.core.sgd_bounds import Bounds  # the exact models: not for streams
+        from separatrix.core.novikoff import Bounds
 
         begun = time.perf_counter()
         costs = costs_of(self.C, weights)

@@ -16,9 +16,10 @@ import scipy.sparse as sp
 from separatrix.errors import DataError, with_article
 from separatrix.estimators.sgd import SGD
 from separatrix.problem.equilibrate import medians
+from separatrix.problem.machine import CODES
 from separatrix.problem.rows import SignedRows, base_rows
 from separatrix.solvers.running.drive import OWN, Status
-from separatrix.solvers.updates import page_hinkley, sgd
+from separatrix.solvers.updates import sgd, sgd_rows
 from separatrix.solvers.updates.sgd_rows import TIME, Rule
 
 __all__ = ["Progressive", "StreamLearner", "UnknownClass"]
@@ -44,7 +45,7 @@ class Progressive:
     rows: int = 0
     errors: int = 0
     recent: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.uint8))
-    test: np.ndarray = field(default_factory=page_hinkley.fresh)
+    test: np.ndarray = field(default_factory=sgd_rows.fresh)
     drifts: list[int] = field(default_factory=list)  # the rows at which the error had gone up
 
     @property
@@ -69,7 +70,7 @@ class Progressive:
 
     def add_until_drift(self, missed: np.ndarray) -> tuple[int, bool]:
         """Count rows up to the first at which the error has gone up: how many, and if there is."""
-        at = int(page_hinkley.watch(self.test, missed, page_hinkley.ALLOWED, page_hinkley.LIMIT))
+        at = int(sgd_rows.watch(self.test, missed, sgd_rows.ALLOWED, sgd_rows.LIMIT))
         used = len(missed) if at < 0 else at + 1
         self.rows += used
         self.errors += int(missed[:used].sum())
@@ -141,7 +142,7 @@ class StreamLearner:
             )
         _require_free(machine)
         machines = 1 if len(classes) == 2 else len(classes)
-        loss = sgd.losses.CODES[machine.loss]
+        loss = CODES[machine.loss]
         memory = sgd.blank(machines, 0, loss, bool(machine.average), machine._is_scaled)
         return cls(machine, classes, memory, 0, most_features)
 
@@ -182,7 +183,7 @@ class StreamLearner:
             totals = np.concatenate([totals, totals])
         machine = self.machine
         new = sgd.blank(
-            len(all_classes), len(slots) - 1, sgd.losses.CODES[machine.loss],
+            len(all_classes), len(slots) - 1, CODES[machine.loss],
             bool(machine.average), machine._is_scaled,
         )  # fmt: skip
         places = np.searchsorted(all_classes, self.classes)
@@ -220,7 +221,7 @@ class StreamLearner:
         machine, memory = self.machine, self.memory
         base = base_rows(X if sp.issparse(X) else np.ascontiguousarray(X, dtype=np.float64))
         rule = Rule(
-            loss=sgd.losses.CODES[machine.loss],
+            loss=CODES[machine.loss],
             cost=np.inf if machine.loss == "perceptron" else float(machine.C),
             bias=bool(machine.fit_intercept),
             scaled=machine._is_scaled,

@@ -17,8 +17,8 @@ from separatrix.certificates.errors import (
     errors_of,
     wrong_rows,
 )
-from separatrix.core.checks import positive, two_classes
-from separatrix.core.models import seed_of, with_settings
+from separatrix.core.checks import positive, seed_of, two_classes
+from separatrix.core.models import with_settings
 from separatrix.core.verdict import verdict_on
 from separatrix.core.zero_one import (
     Reduced,
@@ -33,7 +33,7 @@ from separatrix.core.zero_one import (
 from separatrix.errors import DataError
 from separatrix.estimators._base import LinearClassifier
 from separatrix.estimators._validate import checked_weights, training_data
-from separatrix.problem.equal_rows import locations, whole_weights
+from separatrix.problem.canonical import locations, whole_weights
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.running.drive import Status
 from separatrix.solvers.zero_one.fewest_errors import fewest_errors

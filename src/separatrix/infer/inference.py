@@ -9,11 +9,9 @@ import numpy as np
 
 from separatrix.core.checks import one_of, positive
 from separatrix.infer.given import Given, given
-from separatrix.infer.likelihood import METHODS
-from separatrix.infer.measures import measures
+from separatrix.infer.likelihood import METHODS, chi_squared_tail, normal_quantile, two_sided
 from separatrix.infer.model import Numbers, Task, fit_numbers
-from separatrix.infer.result import Inference
-from separatrix.infer.tails import chi_squared_tail, normal_quantile, two_sided
+from separatrix.infer.result import Inference, measures
 
 __all__ = ["inference"]
 

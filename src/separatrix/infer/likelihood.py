@@ -7,14 +7,18 @@
 I = X' diag(w v) X is the information, v = p (1 - p). Firth's score is
 X'[w (y - p) + h (1/2 - p)] with the leverages h_i = w_i v_i q_i, q_i = x_i' I^-1 x_i
 (Firth 1993; Heinze and Schemper 2002). All of it is written in an orthonormal basis of the columns.
+
+Tails of the normal and the chi-squared distribution in floats; the proof encloses them.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+from scipy import special
 from scipy.linalg import solve_triangular
 from scipy.special import expit
 
@@ -228,3 +232,25 @@ class Point:
             pairs = (part[:, :, None] * part[:, None, :]).reshape(len(part), -1)
             third += (part * skew[begin : begin + _ROWS_AT_A_TIME, None]).T @ pairs
         return found + 0.5 * (third @ third.T)
+
+
+# ---- tails of the normal and the chi-squared distribution in floats; the proof encloses them
+
+
+def normal_quantile(level: float) -> float:
+    """Return z with a probability of `level` between -z and z.
+
+    >>> round(normal_quantile(0.95), 4)
+    1.96
+    """
+    return float(special.ndtri(0.5 + 0.5 * level))
+
+
+def two_sided(z: Any) -> Any:
+    """Return the probability beyond -|z| and |z|."""
+    return special.erfc(np.abs(z) / np.sqrt(2.0))
+
+
+def chi_squared_tail(value: Any, freedom: float = 1.0) -> Any:
+    """Return the probability above a value."""
+    return special.chdtrc(freedom, np.maximum(value, 0.0))

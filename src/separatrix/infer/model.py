@@ -14,14 +14,21 @@ import numpy as np
 
 from separatrix.certificates.likelihood_bounds import Metric, NoProof, Rows, metric_at
 from separatrix.infer.basis import independent_columns, orthonormal
-from separatrix.infer.likelihood import Likelihood, Point
+from separatrix.infer.likelihood import Likelihood, Point, normal_quantile
 from separatrix.infer.loops import score_test
-from separatrix.infer.newton import maximise
-from separatrix.infer.profile import End, best_held, profile_end, profile_root, shifted
-from separatrix.infer.separated import Face, boundary_of_columns, face_of, runs_to
-from separatrix.infer.starts import best_maximum
-from separatrix.infer.tails import normal_quantile
-from separatrix.solvers.running.threads import cores, one_thread
+from separatrix.infer.newton import best_maximum, maximise
+from separatrix.infer.profile import (
+    End,
+    Face,
+    best_held,
+    boundary_of_columns,
+    face_of,
+    profile_end,
+    profile_root,
+    runs_to,
+    shifted,
+)
+from separatrix.solvers.running.drive import cores, one_thread
 
 _LARGE = 200_000  # entries from which coefficients are profiled in threads
 _HIGHER, _MOST_STARTS = 1e-7, 20

@@ -6,16 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.certificates.chi_squared import quantile, tails
+from separatrix.certificates.enclosed_functions import quantile, tails
 from separatrix.certificates.enclosure import Enclosure
-from separatrix.certificates.inference import Bounds, Coefficient, Integers, Pair
-from separatrix.certificates.inference_proof import InferenceProof
+from separatrix.certificates.inference import Bounds, Coefficient, InferenceProof, Integers, Pair
 from separatrix.certificates.likelihood_bounds import NoProof, Rows
 from separatrix.infer.given import Given
+from separatrix.infer.likelihood import normal_quantile
 from separatrix.infer.model import Design, Numbers, Task
-from separatrix.infer.tails import normal_quantile
 from separatrix.problem.fingerprint import named_rows
-from separatrix.solvers.running.threads import one_thread
+from separatrix.solvers.running.drive import one_thread
 
 _ROUNDING = 1e-8
 _ROOM = 1.0  # a claim is wider than what was found by so many times its width, to either side

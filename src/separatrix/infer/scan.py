@@ -20,12 +20,10 @@ from separatrix._sparse import sparse as sp
 from separatrix.data.readers.typed_tables import frame_to_arrow, is_frame
 from separatrix.infer.basis import independent_columns, orthonormal
 from separatrix.infer.given import Given
-from separatrix.infer.likelihood import Likelihood
+from separatrix.infer.likelihood import Likelihood, chi_squared_tail
 from separatrix.infer.model import Task
-from separatrix.infer.newton import maximise
-from separatrix.infer.starts import best_maximum
-from separatrix.infer.tails import chi_squared_tail
-from separatrix.solvers.running.threads import cores, one_thread
+from separatrix.infer.newton import best_maximum, maximise
+from separatrix.solvers.running.drive import cores, one_thread
 
 _ENTRIES_AT_A_TIME = 1 << 18
 _CLOSE = 1e-9

@@ -30,8 +30,14 @@ from separatrix.lab.building import (
 )
 from separatrix.lab.parameters import BadRequest, lift_formula
 from separatrix.lab.workers import LENGTH_BYTES
-from separatrix.plots.player.columns import columns_of, finite, parts_of
-from separatrix.plots.player.rules import rule_of, sides_of, support_of
+from separatrix.plots.player.columns import (
+    columns_of,
+    finite,
+    parts_of,
+    rule_of,
+    sides_of,
+    support_of,
+)
 
 __all__ = ["answer", "facts_of", "main", "prove", "run"]
 

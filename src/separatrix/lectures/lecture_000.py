@@ -7,7 +7,7 @@ import numpy as np
 from separatrix.data.lectures import exclusive_or, five_points
 from separatrix.estimators.perceptron import Perceptron, novikoff
 from separatrix.estimators.replay import replay
-from separatrix.estimators.shatter import shatter
+from separatrix.estimators.separability import shatter
 from separatrix.lectures.checking import Values, exercise
 from separatrix.lectures.forms import Members, Numbers
 from separatrix.problem.signed import SignedProblem

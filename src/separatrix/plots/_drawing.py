@@ -15,7 +15,16 @@ import numpy as np
 
 from separatrix._write_aside import new_file_beside
 
-__all__ = ["draw_limits", "draw_line", "draw_points", "picture", "plane_data", "written_aside"]
+__all__ = [
+    "draw_limits",
+    "draw_line",
+    "draw_points",
+    "picture",
+    "plane_data",
+    "thinned",
+    "written_aside",
+]
+
 
 CLASS_COLOURS = ("#c4501b", "#1f6fb4", "#3c8d40", "#8e4fa8", "#8a6d1f", "#4a4a4a")
 CLASS_MARKERS = ("o", "s", "^", "D", "v", "P")
@@ -152,3 +161,18 @@ def shared_legend(figure: Any, axes: Any) -> None:
     """Put the legend of one pair of axes below all of them."""
     handles, labels = axes.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncol=len(labels), frameon=False)
+
+
+def thinned(count: int, most: int) -> list[int]:
+    """Return at most `most` numbers below `count`, dense at first, with the first and the last.
+
+    >>> thinned(5, 10)
+    [0, 1, 2, 3, 4]
+    >>> thinned(1000, 5)
+    [0, 5, 31, 177, 999]
+    """
+    if count <= most:
+        return list(range(count))
+    places = np.geomspace(1, count, most) - 1
+    numbers = sorted({round(place) for place in places})
+    return [int(number) for number in numbers]

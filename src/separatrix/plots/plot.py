@@ -28,14 +28,20 @@ from separatrix.core import losses as loss_of_margin
 from separatrix.data.lectures import STOP_WORDS, cleaned
 from separatrix.plots._drawing import dense, plane_data
 from separatrix.plots._figure import Drawing, drawing
-from separatrix.plots.bag_of_words import draw_bag_of_words, word_counts
-from separatrix.plots.coefficient_paths import draw_coefficient_paths
-from separatrix.plots.curves import draw_error_curves, draw_losses
-from separatrix.plots.folds import draw_folds
-from separatrix.plots.linear_rules import draw_linear_rules, draw_machine
-from separatrix.plots.path import draw_path
-from separatrix.plots.regions import draw_kernel_regions, draw_regions
+from separatrix.plots.curves import (
+    draw_coefficient_paths,
+    draw_error_curves,
+    draw_losses,
+    draw_path,
+)
+from separatrix.plots.regions import (
+    draw_kernel_regions,
+    draw_linear_rules,
+    draw_machine,
+    draw_regions,
+)
 from separatrix.plots.storyboard import draw_storyboard, storyboard_size
+from separatrix.plots.tables import draw_bag_of_words, draw_folds, word_counts
 from separatrix.plots.trace import draw_trace
 
 __all__ = [

@@ -24,8 +24,8 @@ from separatrix.plots._drawing import (
     SOFT,
     picture,
     plain,
+    thinned,
 )
-from separatrix.plots.trace import thinned
 
 __all__ = ["draw_step", "draw_storyboard", "save_storyboard", "storyboard_size"]
 

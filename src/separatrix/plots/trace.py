@@ -27,11 +27,12 @@ from separatrix.plots._drawing import (
     draw_points,
     line_ends,
     plain,
+    thinned,
     written_aside,
 )
 from separatrix.plots._figure import Drawing
 
-__all__ = ["STILL", "draw_trace", "save_trace", "thinned"]
+__all__ = ["STILL", "draw_trace", "save_trace"]
 
 STILL = (".svg", ".png", ".pdf")
 _FRAMES_PLAYED = 120
@@ -301,18 +302,3 @@ class _Picture:
         images[0].save(
             path, save_all=True, append_images=images[1:], duration=shown_for, loop=0, optimize=True
         )
-
-
-def thinned(count: int, most: int) -> list[int]:
-    """Return at most `most` numbers below `count`, dense at first, with the first and the last.
-
-    >>> thinned(5, 10)
-    [0, 1, 2, 3, 4]
-    >>> thinned(1000, 5)
-    [0, 5, 31, 177, 999]
-    """
-    if count <= most:
-        return list(range(count))
-    places = np.geomspace(1, count, most) - 1
-    numbers = sorted({round(place) for place in places})
-    return [int(number) for number in numbers]

@@ -21,7 +21,7 @@ import numpy as np
 
 from separatrix._device import on_host
 from separatrix._sparse import sparse as sp
-from separatrix.checker.fingerprint import FEW_COLUMNS, LEAF_ROWS, MANY_COLUMNS, SECOND
+from separatrix.checker.exact import FEW_COLUMNS, LEAF_ROWS, MANY_COLUMNS, SECOND
 from separatrix.errors import DataError
 from separatrix.problem.canonical import (
     Problem,

@@ -15,7 +15,7 @@ import json
 from dataclasses import dataclass
 
 from separatrix.problem.sparse_penalty import penalty_words
-from separatrix.report.plain import from_plain, to_plain
+from separatrix.report.words import from_plain, to_plain
 
 FORMAT = "separatrix-facts-1"
 MOST_CLASSES = 100  # that have a curve and a calibration of their own

@@ -25,7 +25,7 @@ import numpy as np
 from separatrix import __version__
 from separatrix._write_aside import write_whole
 from separatrix.errors import ModelFileError
-from separatrix.storage.sealed_bytes import seal, unseal
+from separatrix.storage.model_file import seal, unseal
 
 __all__ = ["Busy", "Journal", "alone_in", "key_of"]
 

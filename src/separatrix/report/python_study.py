@@ -18,7 +18,7 @@ import numpy as np
 from separatrix._sparse import sparse
 from separatrix._write_aside import write_whole
 from separatrix.data.encodings.column_features import FeatureEncoding
-from separatrix.data.encodings.index_encoding import IndexEncoding
+from separatrix.data.encodings.encoding import IndexEncoding
 from separatrix.data.encodings.labels import classes_of
 from separatrix.data.encodings.prepared import text_options
 from separatrix.data.encodings.words import TextEncoding, fit_text
@@ -28,10 +28,10 @@ from separatrix.data.table import Table, read
 from separatrix.errors import DataError, with_article
 from separatrix.problem.sparse_penalty import penalty_words
 from separatrix.report.advice import changed_call
-from separatrix.report.beside import beside
 from separatrix.report.facts import Facts
 from separatrix.report.study import Settings
 from separatrix.report.study import Study as StudyRun
+from separatrix.report.study_rows import beside
 from separatrix.storage.model_file import read_model
 
 __all__ = ["Leaderboard", "Study", "StudyModel"]

@@ -21,13 +21,12 @@ from separatrix.core.checks import ratio_of
 from separatrix.core.machine import LinearSVM, LogisticRegression
 from separatrix.core.models import settings_of
 from separatrix.core.proving import first_tolerance
-from separatrix.data.scaling import fit_scaling
+from separatrix.data.encodings.column_features import fit_scaling
 from separatrix.errors import SeparationWarning, UnfinishedWarning
 from separatrix.plots._drawing import CLASS_COLOURS
 from separatrix.plots._svg import Words
 from separatrix.plots.panels import draw_plane_panel
-from separatrix.plots.player.columns import finite
-from separatrix.plots.player.rules import sides_of, support_of
+from separatrix.plots.player.columns import finite, sides_of, support_of
 from separatrix.report import facts as f
 from separatrix.report.facts import Facts, Replay, ReplayRun
 from separatrix.report.words import clean, cut, number, plural, spelled

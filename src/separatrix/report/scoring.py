@@ -24,7 +24,7 @@ from separatrix.errors import DataError
 from separatrix.report import facts as f
 from separatrix.report.advice import in_time
 from separatrix.selection import bounds
-from separatrix.selection.score_interval import interval_of
+from separatrix.selection.opening import interval_of
 from separatrix.selection.scores import SCORINGS, WITH_THRESHOLD, Costs, Measure, parse_costs
 from separatrix.selection.sealed_test import matching_rows
 from separatrix.selection.split import Parts, split

@@ -48,7 +48,7 @@ from separatrix.selection.path_table import PathTable
 from separatrix.selection.refinement import fitting_loss, grid
 from separatrix.selection.sealed_test import SealedTest
 from separatrix.selection.split import Parts
-from separatrix.solvers.running.threads import cores
+from separatrix.solvers.running.drive import cores
 from separatrix.storage.model_file import from_bytes, to_bytes
 
 if TYPE_CHECKING:

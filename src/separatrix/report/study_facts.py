@@ -15,7 +15,7 @@ from separatrix.core.explanation import weights_by_name
 from separatrix.core.linear_model import least_cost
 from separatrix.core.verdict import Verdict
 from separatrix.data.encodings.column_codes import NumberCode
-from separatrix.data.scaling import deviations
+from separatrix.data.encodings.column_features import deviations
 from separatrix.data.summary import summarise
 from separatrix.data.table import Table
 from separatrix.report import facts as f
@@ -31,8 +31,7 @@ from separatrix.report.evaluation import (
     own_margins,
 )
 from separatrix.report.learning import learning_facts
-from separatrix.report.measures import class_measures, measures_of
-from separatrix.report.regression import regression_facts
+from separatrix.report.measures import class_measures, measures_of, regression_facts
 from separatrix.report.replay import replay_facts
 from separatrix.report.scoring import imbalance_facts, scoring_facts, threshold_facts
 from separatrix.report.verdict import digest, joined_verdicts, verdict_facts

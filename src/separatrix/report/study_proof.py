@@ -13,8 +13,8 @@ from separatrix.checker import Refused
 from separatrix.core.thresholds import AlarmBound
 from separatrix.core.verdict import Verdict
 from separatrix.errors import DataError
-from separatrix.storage.certificate_proof import NOT_THESE, prove_again
-from separatrix.storage.claimed_threshold import require_alarm_bound
+from separatrix.storage.certificate_files import NOT_THESE, prove_again
+from separatrix.storage.claims_of_halfspaces import require_alarm_bound
 from separatrix.storage.fitted_values import Mismatch
 
 __all__ = ["STUDY_FORMAT", "labels_of", "prove_study", "prove_verdict", "training_rows"]

@@ -21,7 +21,6 @@ from separatrix.certificates.softmax_gap import SoftmaxGap
 from separatrix.core.all_classes import Multinomial, softmax_method_of
 from separatrix.core.checks import class_factors, costs_of
 from separatrix.core.keeping import two_as_one
-from separatrix.core.largest_cost import largest_cost_of_zero, largest_cost_of_zero_classes
 from separatrix.core.machine import method_of
 from separatrix.core.proving import (
     About,
@@ -32,12 +31,16 @@ from separatrix.core.proving import (
     solve_and_prove,
     solved_for_errors,
 )
-from separatrix.core.sparse import as_sparse, as_sparse_softmax
+from separatrix.core.sparse import (
+    as_sparse,
+    as_sparse_softmax,
+    largest_cost_of_zero,
+    largest_cost_of_zero_classes,
+)
 from separatrix.errors import DataError
-from separatrix.problem.losses import CODES
-from separatrix.problem.machine import MachineProblem
+from separatrix.problem.machine import CODES, MachineProblem
+from separatrix.problem.many_classes import SoftmaxProblem
 from separatrix.problem.signed import Known, SignedProblem, on_device
-from separatrix.problem.softmax import SoftmaxProblem
 from separatrix.selection.folds import Fold
 from separatrix.selection.scores import Measure
 from separatrix.solvers.linear.claims import balanced

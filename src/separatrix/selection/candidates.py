@@ -40,9 +40,12 @@ from separatrix.problem.signed import as_matrix
 from separatrix.problem.sparse_penalty import LASSO
 from separatrix.selection._cell import Setting
 from separatrix.selection.compared import (
+    AT_ONCE,
     LOG_LOSS,
     Candidate,
     Compared,
+    FoldRows,
+    FoldSetting,
     InMemory,
     by_log_loss,
     cells_of,
@@ -50,10 +53,10 @@ from separatrix.selection.compared import (
     held_out,
     is_hard,
     is_near,
+    mean_square,
     middle_of_best,
     sees_something,
 )
-from separatrix.selection.fold_rows import AT_ONCE, FoldRows, FoldSetting, mean_square
 from separatrix.selection.folds import Fold, Folding, folds_of
 from separatrix.selection.kernel_candidate import KERNEL, KernelCompared, compare_kernel
 from separatrix.selection.path import FoundPath, Store, cross_validate

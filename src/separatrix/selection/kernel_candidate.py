@@ -31,7 +31,7 @@ from separatrix.problem.signed import as_matrix
 from separatrix.selection.folds import Fold
 from separatrix.selection.refinement import standard_error
 from separatrix.selection.scores import Measure
-from separatrix.solvers.running.threads import one_thread
+from separatrix.solvers.running.drive import one_thread
 
 if TYPE_CHECKING:
     from separatrix.selection.candidates import Search

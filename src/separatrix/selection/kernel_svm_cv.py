@@ -26,13 +26,13 @@ from separatrix.core.proving import Effort
 from separatrix.estimators._kernel_base import brought_for_kernel
 from separatrix.estimators._validate import number_support, present_rows, worked_on
 from separatrix.estimators.kernel_svm import KernelSVM
-from separatrix.problem.crammer_singer import KernelDirect
 from separatrix.problem.kernels import kernel_of
+from separatrix.problem.many_classes import KernelDirect
 from separatrix.selection.folds import Fold, folds_of
 from separatrix.selection.kernel_candidate import solved_upwards
 from separatrix.solvers.kernels import kernel_direct
 from separatrix.solvers.kernels.kernel_rows import centred_rows
-from separatrix.solvers.running.threads import one_thread
+from separatrix.solvers.running.drive import one_thread
 
 __all__ = ["KernelSVMCV"]
 

@@ -17,7 +17,7 @@ from separatrix.core.sparse import SparseHyperplane, SparseMultinomial
 from separatrix.estimators.logistic_regression import LogisticRegression
 from separatrix.selection._cell import setting_of
 from separatrix.selection.refinement import sparse_grid
-from separatrix.solvers.running.threads import one_thread
+from separatrix.solvers.running.drive import one_thread
 
 __all__ = ["LogisticRegressionPath"]
 

@@ -18,13 +18,13 @@ from separatrix.core.checks import class_factors
 from separatrix.core.partitioned import Rows, fit_rows, refuse_sparse
 from separatrix.errors import DataError
 from separatrix.problem.blocks import Block, Posed, Sums
-from separatrix.problem.losses import CODES, HINGE
+from separatrix.problem.machine import CODES, HINGE
 from separatrix.problem.products import scores
 from separatrix.problem.rows import base_rows
 from separatrix.selection.path_table import PathTable
 from separatrix.selection.refinement import best_of, grid, least_within_one_error, refined
 from separatrix.solvers.linear.blocks.block_newton import Point, Run
-from separatrix.solvers.running.threads import one_thread
+from separatrix.solvers.running.drive import one_thread
 
 __all__ = ["fit_path_on_rows"]
 

@@ -38,7 +38,7 @@ from separatrix.selection.refinement import (
     refined,
 )
 from separatrix.selection.scores import Measure
-from separatrix.solvers.running.threads import AtOnce, one_thread
+from separatrix.solvers.running.drive import AtOnce, one_thread
 
 __all__ = [
     "OUT_OF_TIME",

@@ -30,7 +30,7 @@ from separatrix.core.checks import (
     row_weights,
     several_classes,
 )
-from separatrix.core.keeping import keep_support, watching
+from separatrix.core.keeping import forget_threshold, keep_support, watching
 from separatrix.core.machine import Machine, method_of
 from separatrix.core.proving import About, Effort, Fitted, solve_and_prove
 from separatrix.problem.machine import MachineProblem
@@ -54,7 +54,7 @@ from separatrix.selection.path import (
 from separatrix.selection.path_table import PathTable
 from separatrix.selection.refinement import grid, sparse_grid
 from separatrix.selection.scores import Measure
-from separatrix.solvers.running.threads import one_thread
+from separatrix.solvers.running.drive import one_thread
 
 __all__ = ["LinearSVMCV", "LogisticRegressionCV", "PathMachine"]
 
@@ -214,7 +214,7 @@ class PathMachine(Machine):
         grid(self.Cs)  # which refuses what is no grid
         ratios = self._ratios()
         effort = self._effort()
-        models.forget_threshold(self)
+        forget_threshold(self)
         X, y, sample_weight = self._placed(request.X, request.y, request.sample_weight)
         self.classes_, codes = several_classes(self, y)
         X = as_matrix(X)

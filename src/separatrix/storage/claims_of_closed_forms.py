@@ -17,8 +17,8 @@ from separatrix.certificates.gaussian_estimates import GaussianEstimates
 from separatrix.certificates.least_squares import LeastSquaresOptimality
 from separatrix.certificates.nonnegative_squares import NonNegativeOptimality
 from separatrix.core.models import fresh
+from separatrix.core.thresholds import as_loss_matrix, as_priors, log_odds_threshold
 from separatrix.problem.canonical import targets_of
-from separatrix.problem.decision import as_loss_matrix, as_priors, log_odds_threshold
 from separatrix.solvers.running.drive import Status
 from separatrix.storage.claims_of_halfspaces import require_same_weights
 from separatrix.storage.fitted_values import TrainingRows, Values, are_same, require

@@ -28,14 +28,13 @@ from typing import Any
 import numpy as np
 
 from separatrix.data.encodings.column_features import FeatureEncoding
-from separatrix.data.encodings.index_encoding import IndexEncoding
+from separatrix.data.encodings.encoding import IndexEncoding
 from separatrix.data.encodings.words import TextEncoding
-from separatrix.storage.coefficients_csv import write_coefficients
-from separatrix.storage.leading_encoder import taken_apart
 from separatrix.storage.liblinear_model import read_liblinear, write_liblinear
 from separatrix.storage.libsvm_model import read_libsvm_model, write_libsvm_model
-from separatrix.storage.model_file import ModelFile, format_of, save_whole
+from separatrix.storage.model_file import ModelFile, format_of, save_whole, taken_apart
 from separatrix.storage.model_file import read_any as read
+from separatrix.storage.model_summary import write_coefficients
 from separatrix.storage.onnx_encoding import has_onnx_form
 from separatrix.storage.onnx_model import to_onnx, write_onnx
 from separatrix.storage.sklearn_model import to_sklearn
@@ -115,7 +114,7 @@ def _of_numbers(model: Any, encoding: Any) -> Any:
     added = columns.of_one_column or columns.pairs or columns.cosines
     if added or hasattr(model, "steps"):
         raise _stays_behind(encoding)
-    from separatrix.core.pipeline import Pipeline, StandardScaler
+    from separatrix.core.models import Pipeline, StandardScaler
 
     scaler = StandardScaler()
     scaler.mean_, scaler.scale_ = columns.shift, columns.scale

@@ -44,7 +44,7 @@ ESTIMATORS = dict(sorted(_HOMES.items()))
 # Of these there is a form that predicts alike and does not need scikit-learn.
 PLAIN = {
     **dict.fromkeys(_LINEAR, "separatrix.core.models"),
-    **dict.fromkeys((*_SCALERS, "Pipeline"), "separatrix.core.pipeline"),
+    **dict.fromkeys((*_SCALERS, "Pipeline"), "separatrix.core.models"),
 }
 _FITTED = {
     "LinearSVM": "separatrix.core.machine",

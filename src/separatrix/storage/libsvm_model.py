@@ -20,7 +20,7 @@ from separatrix._write_aside import write_whole
 from separatrix.core.linear_model import available_unless, decided
 from separatrix.errors import ModelFileError
 from separatrix.estimators.kernel_svm import KernelSVM
-from separatrix.storage.peer_text import (
+from separatrix.storage.liblinear_model import (
     Head,
     as_read,
     finite,
@@ -232,7 +232,7 @@ def _rows_to_write(model: Any, order: np.ndarray) -> Any:
 
 def _of_linear(model: Any, number_classes: bool) -> Any:
     """Return one support vector, the weights themselves, for two classes."""
-    from separatrix.core.linear_form import linear_form
+    from separatrix.core.explanation import linear_form
     from separatrix.problem.kernels import Kernel
 
     form = linear_form(model).decided_by_weights("LIBSVM").at_zero

@@ -70,7 +70,7 @@ def require_consistent(
 
 def _require_encoder(encoder: Any) -> None:
     """Refuse an encoder whose columns are not those that its encoding takes."""
-    from separatrix.data.encodings.base import Encoding
+    from separatrix.data.encodings.labels import Encoding
 
     values = vars(encoder)
     names, count = values.get("_names"), values.get("n_features_in_")

@@ -4,22 +4,49 @@ One piece of ``sealed_bytes``: a JSON header and safetensors arrays under a SHA-
 The header names the estimator by a word from ``ESTIMATORS``, its parameters and fitted values
 (``kept_estimators``, ``model_values``), and what turns raw data into features.
 docs/model_file.md says the rest. `read_any` also reads the files of LIBLINEAR and LIBSVM.
+
+A JSON header and arrays in one piece, under a SHA-256: read whole and unaltered, or refused.
+
+bytes       what
+0 .. 7      the name of the format
+8 .. 39     SHA-256 of everything else: the name and all that follows
+40 .. 47    the length of the header, little-endian
+48 ..       the header: JSON, UTF-8
+then        the arrays: safetensors, to the end
+
+A pipeline that begins with `sx.Encoder`, taken apart: what encodes columns, and the model after.
+
+A file of `separatrix fit` keeps an encoding beside its model; a pipeline saved from Python keeps it
+as the first step. Taken apart, the commands treat both alike: raw files in, proofs and exports out.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
-from dataclasses import dataclass, field
+import struct
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from separatrix._sparse import is_sparse
 from separatrix._write_aside import write_whole
+from separatrix.data.encodings.column_features import FeatureEncoding
+from separatrix.data.encodings.encoding import TableEncoding
 from separatrix.errors import ModelFileError
 from separatrix.storage.kept_estimators import built, packed, require_known
 from separatrix.storage.model_checks import require_consistent, require_fitted, require_spreads
 from separatrix.storage.model_values import Packer, Unpacker
-from separatrix.storage.sealed_bytes import seal, unseal
+
+__all__ = [
+    "as_encoded",
+    "begins_with_encoder",
+    "taken_apart",
+    "with_target",
+]
+
 
 MAGIC = b"SXMODEL1"
 FORMAT = 1
@@ -160,7 +187,7 @@ def to_bytes(
 
 def _spreads(table: Any, rows: Any) -> np.ndarray | None:
     """Return the standard deviations of the features, zero where a feature is constant."""
-    from separatrix.data.scaling import deviations
+    from separatrix.data.encodings.column_features import deviations
 
     X = getattr(table, "X", None)  # rows that are not in memory have none
     return None if X is None else deviations(X if rows is None else X[rows])
@@ -270,7 +297,7 @@ def read_any(
     kind = format_of(path)
     if kind == "sx":
         return read_model(path, plain=plain)
-    from separatrix.data.encodings.index_encoding import IndexEncoding
+    from separatrix.data.encodings.encoding import IndexEncoding
 
     if kind == "liblinear":
         from separatrix.storage.liblinear_model import read_liblinear
@@ -305,3 +332,106 @@ def has_proof(model: Any) -> bool:
 def needs_estimator(model: Any) -> bool:
     """Whether a proof makes parts of the model anew: steps before it, or held-out folds."""
     return hasattr(model, "steps") or bool(getattr(model, "probability", False))
+
+
+# ---- a JSON header and arrays in one piece, under a SHA-256: read whole and unaltered, or refused
+
+
+_HASH_AT, _LENGTH_AT, _HEADER_AT = 8, 40, 48
+
+
+def seal(name: bytes, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> bytes:
+    """Return header and arrays as one piece; the arrays must be C-ordered.
+
+    >>> unseal(b"EXAMPLE1", seal(b"EXAMPLE1", {"a": 1}, {"b": np.zeros(2)}))
+    ({'a': 1}, {'b': array([0., 0.])})
+    """
+    from safetensors.numpy import save
+
+    # Half of a surrogate pair may stand in a word of the data, and must come back as it was.
+    text = json.dumps(header, ensure_ascii=False, allow_nan=False).encode("utf-8", "surrogatepass")
+    body = struct.pack("<Q", len(text)) + text + save(arrays)
+    return name + hashlib.sha256(name + body).digest() + body
+
+
+def unseal(name: bytes, contents: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Return header and arrays; every fault is a `ModelFileError`."""
+    from safetensors.numpy import load
+
+    if not contents.startswith(name):
+        raise ModelFileError("this is not a file of the kind expected.")
+    digest = hashlib.sha256(name)
+    digest.update(memoryview(contents)[_LENGTH_AT:])
+    if len(contents) < _HEADER_AT or digest.digest() != contents[_HASH_AT:_LENGTH_AT]:
+        raise ModelFileError(
+            "the file is damaged or was altered: its SHA-256 is not the one it states. "
+            "Get it anew from where it was saved."
+        )
+    (length,) = struct.unpack_from("<Q", contents, _LENGTH_AT)
+    if length > len(contents) - _HEADER_AT:
+        raise ModelFileError("the header is longer than the file.")
+    end = _HEADER_AT + length
+    try:
+        header = json.loads(contents[_HEADER_AT:end].decode("utf-8", "surrogatepass"))
+        arrays = load(contents[end:])
+    except Exception as error:  # the hash is right, so someone wrote it so
+        raise ModelFileError(f"the file is not well-formed: {error}") from error
+    if not isinstance(header, dict):
+        raise ModelFileError("the file is not well-formed: its header is no table of names.")
+    return header, arrays
+
+
+# ---- a pipeline that begins with `sx.Encoder`, taken apart: what encodes columns, and the model
+
+
+class _Dense:
+    """Sparse features become dense, as the encoder gave them in training."""
+
+    def __init__(self, width: int) -> None:
+        self.n_features_in_ = width
+
+    def transform(self, X: Any) -> Any:
+        """Return the rows, dense."""
+        return X.toarray() if is_sparse(X) else X
+
+    def get_feature_names_out(self, names: Any) -> Any:
+        """Return the names of the columns."""
+        return names
+
+
+def begins_with_encoder(model: Any) -> bool:
+    """Whether a model is a pipeline of an encoder and more."""
+    steps: list[tuple[str, Any]] = getattr(model, "steps", [])
+    return len(steps) > 1 and type(steps[0][1]).__name__ == "Encoder"
+
+
+def taken_apart(whole: ModelFile, dense: bool = True) -> ModelFile:
+    """Return the encoding and the model after it; other models as they are.
+
+    With `dense` a step keeps the features dense where the encoder does (`sparse_output=False`).
+    """
+    if whole.encoding is not None or not begins_with_encoder(whole.model):
+        return whole
+    (_, encoder), *rest = whole.model.steps
+    encoding = encoder.encoding_
+    if dense and not encoder.sparse_output:
+        rest = [("dense", _Dense(len(encoding.feature_names))), *rest]
+    model = rest[0][1] if len(rest) == 1 else type(whole.model)(list(rest))
+    return replace(whole, model=model, encoding=encoding)
+
+
+def as_encoded(pipeline: Any, X: Any) -> Any:
+    """Return features as the encoder of a pipeline gives them: sparse or dense."""
+    dense = is_sparse(X) and not pipeline.steps[0][1].sparse_output
+    return X.toarray() if dense else X
+
+
+def with_target(encoding: Any, target: str | None, classes: Any, columns: list[str]) -> Any:
+    """Return the encoding for a table with labels, whose other columns it does not use."""
+    if isinstance(encoding, FeatureEncoding):
+        return replace(encoding, inner=with_target(encoding.inner, target, classes, columns))
+    own: dict[str, Any] = {"target": target, "classes": tuple(classes)}
+    if isinstance(encoding, TableEncoding):
+        used = {code.name for code in encoding.codes}
+        own["dropped"] = tuple(name for name in columns if name not in used)
+    return replace(encoding, **own)

@@ -17,17 +17,16 @@ import numpy as np
 from separatrix.certificates.errors import FewestErrors
 from separatrix.certificates.partition import Partition
 from separatrix.certificates.separation import Separation
-from separatrix.checker.fingerprint import is_fingerprint
+from separatrix.checker.exact import is_fingerprint
 from separatrix.core.models import fresh
-from separatrix.data.encodings.column_features import GAMMAS, ColumnFeatures
+from separatrix.data.encodings.column_features import GAMMAS, ColumnFeatures, deviations
 from separatrix.data.raw_rows import RawRows
-from separatrix.data.scaling import deviations
 from separatrix.data.table import AS_READ
 from separatrix.errors import DataError, with_article
 from separatrix.storage import claims_of_closed_forms, claims_of_gaps, claims_of_halfspaces
-from separatrix.storage.certificate_proof import NOT_THESE
-from separatrix.storage.claimed_threshold import proved_threshold
+from separatrix.storage.certificate_files import NOT_THESE
 from separatrix.storage.claims_of_gaps import each_problem
+from separatrix.storage.claims_of_halfspaces import proved_threshold
 from separatrix.storage.fitted_values import (
     Mismatch,
     TrainingRows,

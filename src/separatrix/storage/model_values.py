@@ -20,7 +20,7 @@ from typing import Any, cast
 import numpy as np
 
 from separatrix._sparse import is_sparse
-from separatrix.data.encodings.base import Encoding
+from separatrix.data.encodings.labels import Encoding
 from separatrix.errors import ModelFileError, with_article
 from separatrix.storage import kept_estimators
 from separatrix.storage.model_checks import are_rows, require_kernel
@@ -56,7 +56,7 @@ RECORDS = {
     "SparseGap": "separatrix.certificates.sparse_gap",
     "SparseSoftmaxGap": "separatrix.certificates.sparse_softmax_gap",
     "Split": "separatrix.certificates.errors",
-    "Violation": "separatrix.problem.optimality",
+    "Violation": "separatrix.problem.signed",
     "Witness": "separatrix.core.separability",
 }
 _PATHS = "separatrix.selection.path_table"

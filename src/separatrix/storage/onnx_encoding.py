@@ -18,10 +18,14 @@ import numpy as np
 
 from separatrix.data.encodings.column_codes import CategoryCode, NumberCode
 from separatrix.data.encodings.column_features import ColumnFeatures, FeatureEncoding
-from separatrix.data.encodings.cosines import FARTHEST, PER_UNIT, TERMS, Cosines
-from separatrix.data.encodings.encoding import TableEncoding
-from separatrix.data.encodings.index_encoding import IndexEncoding
-from separatrix.data.encodings.piecewise_linear import PiecewiseLinear
+from separatrix.data.encodings.column_functions import (
+    FARTHEST,
+    PER_UNIT,
+    TERMS,
+    Cosines,
+    PiecewiseLinear,
+)
+from separatrix.data.encodings.encoding import IndexEncoding, TableEncoding
 
 if TYPE_CHECKING:
     from separatrix.storage.onnx_model import Graph

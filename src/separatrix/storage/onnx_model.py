@@ -18,7 +18,7 @@ import numpy as np
 
 from separatrix._sparse import sparse as sp
 from separatrix._write_aside import write_whole
-from separatrix.core.linear_form import linear_form
+from separatrix.core.explanation import linear_form
 from separatrix.core.linear_model import VotingModel, is_multinomial, pairs_of
 
 _NAMES_KEPT = 100_000

@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from separatrix.core.linear_form import LinearForm, linear_form
+from separatrix.core.explanation import LinearForm, linear_form
 from separatrix.core.linear_model import is_multinomial
 from separatrix.storage.libsvm_model import in_libsvm_order
+
+__all__ = []
 
 
 def to_sklearn(model: Any, encoding: Any = None) -> Any:

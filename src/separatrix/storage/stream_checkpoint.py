@@ -10,14 +10,13 @@ import os
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from separatrix.data.encodings.encoding import TableEncoding
-from separatrix.data.encodings.index_encoding import IndexEncoding
+from separatrix.data.encodings.encoding import IndexEncoding, TableEncoding
 from separatrix.data.encodings.words import TextEncoding
 from separatrix.data.sources.line_feed import Place
 from separatrix.data.stream_rows import Parser, parser_of
 from separatrix.errors import DataError, ModelFileError
 from separatrix.estimators.stream_learner import Progressive, StreamLearner
-from separatrix.solvers.updates import page_hinkley
+from separatrix.solvers.updates import sgd_rows
 from separatrix.storage.model_file import ModelFile, read_model, save
 
 # What turns lines of a kind into rows.
@@ -126,7 +125,7 @@ def _require_sound(state: Checkpoint) -> None:
         and progress.window >= 1
         and 0 <= progress.errors <= progress.rows
         and (progress.recent <= 1).all()
-        and progress.test.shape == page_hinkley.fresh().shape
+        and progress.test.shape == sgd_rows.fresh().shape
         and 0 <= state.width <= model.n_features_in_
         and all(_is_place(place) for place in state.places)
     )

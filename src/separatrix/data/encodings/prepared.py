@@ -11,6 +11,7 @@ import numpy as np
 
 from separatrix.data.encodings.columns import MISSING_WORDS, Column
 from separatrix.data.encodings.encoding import TableEncoding, fit_encoding
+from separatrix.data.encodings.grams import is_prose
 from separatrix.data.encodings.labels import (
     check_classes,
     choose_target,
@@ -20,7 +21,6 @@ from separatrix.data.encodings.labels import (
     labels_there,
     target_labels,
 )
-from separatrix.data.encodings.prose import is_prose
 from separatrix.data.encodings.words import TextEncoding, fit_text
 from separatrix.data.options import ReadOptions
 from separatrix.errors import DataError

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from separatrix._compiled import compiled
 from separatrix._sparse import sparse
 from separatrix.data.arrow import from_texts, to_numpy
-from separatrix.data.encodings.base import (
+from separatrix.data.encodings.labels import (
     Encoding,
     Numbered,
     labels,

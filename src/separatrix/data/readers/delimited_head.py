@@ -7,8 +7,12 @@ from collections import Counter
 from functools import cached_property
 
 from separatrix._compiled import compiled, for_work
-from separatrix.data.encodings.cells import is_comma_number, is_surely_comma_number
-from separatrix.data.encodings.columns import MISSING_WORDS, is_number
+from separatrix.data.encodings.columns import (
+    MISSING_WORDS,
+    is_comma_number,
+    is_number,
+    is_surely_comma_number,
+)
 from separatrix.data.encodings.numbers import Octets
 from separatrix.data.sources.streams import Source
 from separatrix.errors import DataError

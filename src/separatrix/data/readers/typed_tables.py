@@ -10,7 +10,7 @@ import numpy as np
 
 from separatrix.data.arrow import opened
 from separatrix.data.encodings.columns import MISSING_WORDS, CellColumn, Column, TypedColumn
-from separatrix.data.encodings.index_encoding import IndexEncoding, indexed
+from separatrix.data.encodings.encoding import IndexEncoding, indexed
 from separatrix.data.encodings.labels import (
     check_classes,
     choose_target,

@@ -66,14 +66,14 @@ class Place:
 
 def _size(path: str) -> int:
     """Return how many bytes the lines of a file take."""
-    from separatrix.data.readers.as_lines import open_lines
+    from separatrix.data.readers.kinds import open_lines
 
     with open_lines(path) as file:
         return file.seek(0, os.SEEK_END)
 
 
 def _digests(path: str, offset: int) -> tuple[str, str]:
-    from separatrix.data.readers.as_lines import open_lines
+    from separatrix.data.readers.kinds import open_lines
 
     with open_lines(path) as file:
         head = file.read(min(_HEAD, offset))
@@ -176,7 +176,7 @@ class _Opened:
     """One file being read, from its place on."""
 
     def __init__(self, place: Place, follow: bool = False) -> None:
-        from separatrix.data.readers.as_lines import open_lines
+        from separatrix.data.readers.kinds import open_lines
 
         self.place, self.rest = place, b""
         self.offset, self.line = place.offset, place.lines + 1

@@ -20,14 +20,13 @@ from typing import NamedTuple
 import numpy as np
 
 from separatrix._compiled import compiled
-from separatrix.problem.crammer_singer import KernelDirect
+from separatrix.problem.many_classes import KernelDirect
 from separatrix.solvers.kernels.kernel_rows import CentredRows
 from separatrix.solvers.kernels.smo import CHUNK, choose_worst
 from separatrix.solvers.many_classes.class_claims import all_at_home, rebalance
 from separatrix.solvers.many_classes.class_pass import project
-from separatrix.solvers.running import row_order
-from separatrix.solvers.running.drive import Status
-from separatrix.solvers.running.row_order import shuffle
+from separatrix.solvers.running import drive
+from separatrix.solvers.running.drive import Status, shuffle
 
 __all__ = ["State", "advance", "balanced", "carry_over", "kernel_bias", "resume", "start"]
 
@@ -66,7 +65,7 @@ class State:
     status: Status | None = None
     last: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64), repr=False)
     numbers: np.ndarray = field(default_factory=lambda: np.zeros(2), repr=False)
-    dice: np.ndarray = field(default_factory=lambda: row_order.seeded_dice(0), repr=False)
+    dice: np.ndarray = field(default_factory=lambda: drive.seeded_dice(0), repr=False)
 
     @property
     def w(self) -> np.ndarray:

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from separatrix._compiled import by_kind, compiled, prefetch
 from separatrix.problem.products import sparse_score
 from separatrix.problem.rows import DenseRows, SparseRows, add, dot, expect, fetch, square
-from separatrix.solvers.running.row_order import AHEAD, NEXT, shuffle
+from separatrix.solvers.running.drive import AHEAD, NEXT, shuffle
 
 # Places in the counts of a run.
 ACTIVE, KEPT, UNCHECKED, CHECKS = range(4)

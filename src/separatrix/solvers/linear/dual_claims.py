@@ -19,8 +19,7 @@ from __future__ import annotations
 import numpy as np
 
 from separatrix._compiled import compiled
-from separatrix.problem.losses import HINGE, slope, value
-from separatrix.problem.machine import MachineProblem
+from separatrix.problem.machine import HINGE, MachineProblem, slope, value
 from separatrix.solvers.linear.claims import MachineState
 from separatrix.solvers.linear.coordinate_pass import (
     BALANCE,

@@ -26,8 +26,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from separatrix.problem.losses import HINGE, SQUARED_HINGE
-from separatrix.problem.machine import MachineProblem
+from separatrix.problem.machine import HINGE, SQUARED_HINGE, MachineProblem
 from separatrix.problem.rows import rows_of
 from separatrix.problem.signed import entries_of
 from separatrix.solvers.linear.claims import MachineState
@@ -70,7 +69,7 @@ from separatrix.solvers.linear.dual_claims import (
     take_primal,
 )
 from separatrix.solvers.linear.subspace import HISTORY, accelerate
-from separatrix.solvers.running import row_order
+from separatrix.solvers.running import drive
 from separatrix.solvers.running.drive import Status, advanced, relative_gap
 
 _CHECK_EVERY = 5  # updates; more often, and rows come back too early to be left out
@@ -168,7 +167,7 @@ def _at_zero(problem: MachineProblem, setup: Setup, seed: int) -> Memory:
         margins=np.zeros(n),
         counts=np.zeros(4, dtype=np.int64),
         numbers=np.zeros(NUMBERS),
-        dice=row_order.seeded_dice(seed),
+        dice=drive.seeded_dice(seed),
     )
     memory.counts[ACTIVE] = len(memory.order)
     memory.numbers[[HIGH, LOW]] = np.inf, -np.inf

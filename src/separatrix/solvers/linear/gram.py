@@ -25,7 +25,7 @@ from scipy.linalg.lapack import dgeqrf, dormqr
 
 from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import FloatArray, Known, Matrix, SignedProblem
-from separatrix.solvers.running.threads import one_thread
+from separatrix.solvers.running.drive import one_thread
 
 # Sparse rows of no more entries than this, zeros included, are treated as dense.
 SMALL = 2**23

@@ -29,8 +29,15 @@ import numpy as np
 from separatrix.errors import DeviceError
 from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import FloatArray, on_device
-from separatrix.solvers.linear.claims import MachineState, best_bias, evened, hard_claim, with_bias
-from separatrix.solvers.linear.dual_polish import fitted_alphas, near_face
+from separatrix.solvers.linear.claims import (
+    MachineState,
+    best_bias,
+    evened,
+    fitted_alphas,
+    hard_claim,
+    near_face,
+    with_bias,
+)
 from separatrix.solvers.linear.predictor_corrector import (
     LESS,
     Pairs,
@@ -41,8 +48,7 @@ from separatrix.solvers.linear.predictor_corrector import (
 )
 from separatrix.solvers.linear.scaled_rows import plain_rows, scaled_rows
 from separatrix.solvers.linear.small_steps import Progress, SmallSteps, Until, suits
-from separatrix.solvers.running.drive import Status
-from separatrix.solvers.running.threads import one_thread
+from separatrix.solvers.running.drive import Status, one_thread
 
 # A matrix of so many columns fills 2 GiB, and takes a GPU seconds to factor.
 WIDEST = 16_384

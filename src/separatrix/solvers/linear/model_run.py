@@ -14,13 +14,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from separatrix.problem.losses import HINGE
-from separatrix.problem.machine import MachineProblem
+from separatrix.problem.machine import HINGE, MachineProblem
 from separatrix.problem.signed import entries_of, on_device
 from separatrix.solvers.linear import (
+    choose,
     dual_coordinate,
     gram,
-    growing_cost,
     interior_point,
     newton,
     newton_cg,
@@ -32,10 +31,10 @@ from separatrix.solvers.linear.claims import (
     evened,
     hard_claim,
     hinge_bias_interval,
+    on_the_faces,
+    on_this_face,
 )
-from separatrix.solvers.linear.dual_polish import on_the_faces, on_this_face
-from separatrix.solvers.running.drive import NO_LIMIT, OVERRUN, Status, go_on
-from separatrix.solvers.running.threads import one_thread
+from separatrix.solvers.running.drive import NO_LIMIT, OVERRUN, Status, go_on, one_thread
 
 _OF_DENSE = 6e-11  # seconds for one multiplication where large matrices are factored
 _FEW_FREE = 2_000  # support vectors whose margins are worth a look
@@ -176,7 +175,7 @@ def _method(problem: MachineProblem, solver: str) -> Any:
 
         return interior_point if problem.loss == HINGE else smooth_there
     if problem.loss == HINGE or problem.is_hard:
-        by_passes = growing_cost if problem.is_hard else dual_coordinate
+        by_passes = choose if problem.is_hard else dual_coordinate
         return by_passes if solver == "dual_coordinate" else interior_point
     if solver == "dual_coordinate":
         return dual_coordinate

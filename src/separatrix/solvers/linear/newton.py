@@ -29,8 +29,7 @@ from separatrix.problem.products import scores
 from separatrix.problem.rows import DenseRows
 from separatrix.solvers.linear import smooth
 from separatrix.solvers.linear.claims import MachineState
-from separatrix.solvers.running.drive import Status
-from separatrix.solvers.running.threads import one_thread
+from separatrix.solvers.running.drive import Status, one_thread
 
 _BLOCK_BYTES = 1 << 20
 # Sparse rows fuller than this, or so few, are laid out densely, block by block.

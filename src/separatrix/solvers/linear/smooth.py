@@ -16,13 +16,16 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.problem.losses import LOGISTIC, SQUARED_HINGE
-from separatrix.problem.machine import MachineProblem
+from separatrix.problem.machine import LOGISTIC, SQUARED_HINGE, MachineProblem
 from separatrix.problem.products import MINUS, PLUS, Rows, combined, scores
 from separatrix.problem.rows import rows_of
 from separatrix.solvers.linear import interior_point
-from separatrix.solvers.linear.claims import MachineState, balanced, is_solved_at_once
-from separatrix.solvers.linear.dual_polish import fitted_alphas
+from separatrix.solvers.linear.claims import (
+    MachineState,
+    balanced,
+    fitted_alphas,
+    is_solved_at_once,
+)
 from separatrix.solvers.linear.row_terms import (
     best_step,
     derivatives,

@@ -2,7 +2,7 @@
 
 Neither falls behind: a new claim replaces the last one only where it is better. Where the biases
 are free, the dual point must balance: sum_i a_ik = 0 for every class k (see
-`problem/crammer_singer.py`). `rebalance` repairs that on a copy, to rounding; `exactly_feasible`
+`problem/many_classes.py`). `rebalance` repairs that on a copy, to rounding; `exactly_feasible`
 puts the masses on one grid, on which sums are exact, and settles what is left in integers.
 
 `on_this_face` computes the last digits. Given the classes that hold mass of each row, it finds
@@ -23,7 +23,7 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from separatrix._compiled import compiled
-from separatrix.problem.crammer_singer import DirectProblem, KernelDirect
+from separatrix.problem.many_classes import DirectProblem, KernelDirect
 from separatrix.solvers.many_classes.class_pass import WEIGHT, all_scores, total_loss, total_of
 from separatrix.solvers.running.drive import Status, relative_gap
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from separatrix._compiled import by_kind, compiled, inlined, prefetch
 from separatrix.problem.rows import DenseRows, SparseRows, fetch
-from separatrix.solvers.running.row_order import AHEAD, NEXT, shuffle
+from separatrix.solvers.running.drive import AHEAD, NEXT, shuffle
 
 # Places in the counts of a run.
 ACTIVE, KEPT, UNCHECKED, CHECKS = range(4)

@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from separatrix._compiled import compiled
-from separatrix.problem.crammer_singer import DirectProblem
+from separatrix.problem.many_classes import DirectProblem
 from separatrix.problem.rows import base_rows
 from separatrix.solvers.linear.coordinate_pass import squares_of
 from separatrix.solvers.linear.subspace import HISTORY
@@ -30,7 +30,7 @@ from separatrix.solvers.many_classes.class_pass import (
     class_scores,
     push_classes,
 )
-from separatrix.solvers.running import row_order
+from separatrix.solvers.running import drive
 
 __all__ = ["empty_memory", "first_weight", "hold_back", "laid_out", "search", "span_of"]
 
@@ -244,7 +244,7 @@ def empty_memory(problem: DirectProblem, seed: int) -> Memory:
         scores=np.zeros((n, K)),
         counts=np.zeros(4, dtype=np.int64),
         numbers=np.zeros(NUMBERS),
-        dice=row_order.seeded_dice(seed),
+        dice=drive.seeded_dice(seed),
     )
     memory.counts[ACTIVE] = len(memory.order)
     memory.numbers[[BELOW, LAST_BALANCE]] = np.inf

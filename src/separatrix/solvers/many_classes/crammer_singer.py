@@ -4,7 +4,7 @@
     subject to    m_ik >= 0,   sum_k m_ik = c_i,    r_k = 0 for every k where the biases are free
 
 with u_k = sum_i (c_i 1[k = y_i] - m_ik) x_i and r_k the same sum without x_i
-(`problem/crammer_singer.py`). A pass visits the rows in a fully random order and gives each its
+(`problem/many_classes.py`). A pass visits the rows in a fully random order and gives each its
 best masses, the others held: an exact projection (`class_pass`). To this are added, as in
 `dual_coordinate`:
 
@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from separatrix.problem.crammer_singer import DirectProblem
+from separatrix.problem.many_classes import DirectProblem
 from separatrix.solvers.linear.subspace import HISTORY, coefficients, combine
 from separatrix.solvers.many_classes import class_claims as claims
 from separatrix.solvers.many_classes.class_claims import DirectState, on_this_face

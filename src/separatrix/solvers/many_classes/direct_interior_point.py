@@ -3,7 +3,7 @@
     min over w_k, b_k, xi   1/2 sum_k |w_k|^2 + p/2 sum_k b_k^2 + sum_i c_i xi_i
     subject to              s_ik = xi_i + (f_y(x_i) - f_k(x_i)) - 1[k != y_i] >= 0   for all k
 
-The multipliers of the constraints are the masses m_ik of `problem/crammer_singer.py`. A Newton step
+The multipliers of the constraints are the masses m_ik of `problem/many_classes.py`. A Newton step
 on m_ik s_ik = mu leaves, once the rows are eliminated, one system for the weights,
 
     ( R + sum_i  (diag(D_i) - D_i D_i^T / sum D_i)  (x)  x_i x_i^T )  dw  =  ...,
@@ -22,7 +22,7 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
-from separatrix.problem.crammer_singer import DirectProblem
+from separatrix.problem.many_classes import DirectProblem
 from separatrix.solvers.many_classes.class_claims import (
     DirectState,
     all_at_home,

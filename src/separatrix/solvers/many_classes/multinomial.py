@@ -23,9 +23,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from separatrix.problem.softmax import REACH, SoftmaxProblem
-from separatrix.solvers.many_classes.softmax_rows import SoftmaxRows
-from separatrix.solvers.many_classes.softmax_system import (
+from separatrix.problem.many_classes import REACH, SoftmaxProblem
+from separatrix.solvers.many_classes.softmax_rows import (
+    SoftmaxRows,
     Whitening,
     exact_step,
     is_small,

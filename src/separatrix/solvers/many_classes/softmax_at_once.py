@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from separatrix._compiled import compiled
-from separatrix.problem.softmax import SoftmaxProblem
+from separatrix.problem.many_classes import SoftmaxProblem
 from separatrix.solvers.linear.newton_at_once import step_in_place
 
 __all__ = ["ClassOptimum", "solved"]

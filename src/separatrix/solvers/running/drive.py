@@ -8,19 +8,29 @@ A method is a module with
 `advance` makes at most `budget` updates and returns None while there is more to do. Calling it N
 times with budget 1 gives the same bits as calling it once with budget N, so a replay needs no hook
 inside the loop, a clock can be looked at between slices, and Ctrl-C is heard.
+
+One thread for linear algebra on small matrices, where a second costs more than it gives.
+
+The order in which rows are visited: as stored, shuffled anew for every pass, or worst first.
 """
 
 from __future__ import annotations
 
 import math
+import os
+import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from separatrix._compiled import compiled
 from separatrix.problem.rows import count_errors, least_margin, row_count, square_norms
 
 Problem = Any
@@ -349,3 +359,114 @@ def _frame(state: State, status: Status | None) -> Frame:
         visits=int(state.memory.counts[VISITS]),
         criterion=float(getattr(state, "loss", np.nan)),
     )
+
+
+# ---- one thread for linear algebra on small matrices, where a second costs more than it gives
+
+
+_LITTLE = 1 << 17  # entries: a thread takes longer to start than they take
+
+
+def cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+
+
+def begun(pool: Executor, entries: int, work: Callable[..., Any], *given: Any) -> Future[Any]:
+    """Begin work on so many entries in the pool; where they are few, do it at once."""
+    return (pool if entries > _LITTLE else AtOnce()).submit(work, *given)
+
+
+class AtOnce(Executor):
+    """Does work where it is submitted: for tasks so short that threads would hinder each other."""
+
+    def submit(self, work: Callable[..., Any], /, *given: Any, **named: Any) -> Future[Any]:
+        """Do the work, and return what it gave."""
+        done: Future[Any] = Future()
+        done.set_result(work(*given, **named))
+        return done
+
+
+def _libraries() -> list[Any]:
+    """Return what limits the libraries loaded by now; a module imported since may have more."""
+    import scipy.linalg  # noqa: F401 - loads the library of all SciPy, which must be found
+    from threadpoolctl import ThreadpoolController
+
+    if _Limit.modules != len(sys.modules):
+        found = ThreadpoolController().select(user_api="blas").lib_controllers
+        _Limit.modules, _Limit.libraries = len(sys.modules), found
+    return _Limit.libraries
+
+
+class _Limit:
+    """How many blocks, in any thread, keep linear algebra to one thread, and what it had before."""
+
+    lock = threading.Lock()
+    blocks = 0
+    before: ClassVar[list[tuple[Any, int]]] = []
+    libraries: ClassVar[list[Any]] = []
+    modules = 0  # imported when the libraries were looked for
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Keep NumPy's and SciPy's linear algebra to one thread in this block.
+
+    The limit is the process's, and only the thread that owns it can lift it: so the outermost block
+    belongs around a pool of threads, and blocks inside its work do nothing. (A library on OpenMP,
+    as torch's may be, counts for each thread on its own and is limited in the outermost one alone.)
+    """
+    with _Limit.lock:
+        if _Limit.blocks == 0:
+            _Limit.before = [(library, library.num_threads) for library in _libraries()]
+            for library, _ in _Limit.before:
+                library.set_num_threads(1)
+        _Limit.blocks += 1
+    try:
+        yield
+    finally:
+        with _Limit.lock:
+            _Limit.blocks -= 1
+            if _Limit.blocks == 0:
+                for library, count in _Limit.before:
+                    library.set_num_threads(count)
+
+
+# ---- the order in which rows are visited: as stored, shuffled anew for every pass, or worst first
+
+
+CYCLIC, RANDOM, WORST = range(3)
+CODES = {"cyclic": CYCLIC, "random": RANDOM, "worst": WORST}
+# How many rows ahead to prefetch: first the numbers of a row, then its entries. Rows in random
+# order come from memory one by one; fetched in time, they take half as long.
+AHEAD, NEXT = 16, 8
+
+# Marsaglia's xorshift: shifts and exclusive ors alone, so the same numbers come out compiled and
+# interpreted, on every platform.
+_LEFT, _RIGHT, _LEFT_AGAIN, _HALF = np.uint64(13), np.uint64(7), np.uint64(17), np.uint64(32)
+
+
+def seeded_dice(seed: int) -> np.ndarray:
+    """Return the state that a shuffle draws from; never zero."""
+    return np.random.default_rng(seed).integers(1, 2**63, size=1, dtype=np.uint64)
+
+
+@compiled
+def shuffle(order, dice):  # type: ignore[no-untyped-def]
+    """Shuffle in place (Fisher-Yates), drawing from `dice`.
+
+    >>> import numpy as np
+    >>> order = np.arange(5)
+    >>> shuffle(order, seeded_dice(0))
+    >>> sorted(order.tolist())
+    [0, 1, 2, 3, 4]
+    """
+    state = dice[0]
+    for i in range(order.shape[0] - 1, 0, -1):
+        state ^= state << _LEFT
+        state ^= state >> _RIGHT
+        state ^= state << _LEFT_AGAIN
+        # The upper half, scaled to 0 ... i.
+        j = ((state >> _HALF) * np.uint64(i + 1)) >> _HALF
+        order[i], order[j] = order[j], order[i]
+    dice[0] = state

@@ -4,6 +4,16 @@ Rows come as lists of integers. The rank is fixed first, modulo a prime (a lower
 basis it finds is independent over the rationals too); then the multipliers outside the basis are
 rounded and those on the basis are solved for, exactly. Solving before fixing the rank would prove
 nothing about the columns the basis misses, so the sum is verified on every column at the end.
+
+Regular systems of integers solved exactly, digit by digit.
+
+    find x with  A x = right,   A regular, its entries short integers
+
+Dixon (1982): with C the inverse of A modulo a prime p, ``digit = C residual mod p`` and
+``residual = (residual - A digit) / p`` give x in base p; enough digits determine the fractions x
+is made of. Every step is a product of a matrix and a vector in float64, exact because p is short.
+A fraction that is right modulo a power of p, and so short that both sides stay below that power,
+is right: so it is tried early, and taken if it is short.
 """
 
 from __future__ import annotations
@@ -11,15 +21,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, reduce
-from math import gcd, lcm
+from math import gcd, isqrt, lcm
 from typing import Any
 
 import flint
 import numpy as np
 
-from separatrix.solvers.separability.dixon import DigitSolver
+__all__ = [
+    "Basis",
+    "DigitSolver",
+    "exact_multipliers",
+    "independent_rows",
+    "inverse_modulo",
+    "primitive",
+]
 
-__all__ = ["Basis", "exact_multipliers", "independent_rows", "primitive"]
 
 PRIME = 2**61 - 1
 SHORT_PRIME = 2**31 - 19  # three times as fast, for matrices where that is seconds
@@ -199,3 +215,197 @@ def exact_multipliers(
     for i, value in zip(chosen, mu, strict=True):
         multipliers[i] = value
     return Exact(primitive(multipliers), chosen)
+
+
+# ---- regular systems of integers solved exactly, digit by digit
+
+
+DIGIT_PRIME = 2**20 - 3
+PRIME_BITS = 19.99
+PANEL = 32
+WIDEST = 8000  # width * PRIME**2 must stay below 2**53
+TRIES = (0.4, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0)
+
+
+def _reduced(values: np.ndarray) -> np.ndarray:
+    """Reduce integers in float64 (below 2**52) modulo the prime, to 0 .. PRIME - 1."""
+    values = values - DIGIT_PRIME * np.floor(values * (1.0 / DIGIT_PRIME))
+    values[values < 0.0] += DIGIT_PRIME
+    values[values >= DIGIT_PRIME] -= DIGIT_PRIME
+    return values
+
+
+def inverse_modulo(matrix: np.ndarray) -> np.ndarray | None:
+    """Return the inverse modulo the prime, or None where there is none.
+
+    >>> inverse_modulo(np.array([[2.0, 1.0], [1.0, 1.0]])).astype(int).tolist()
+    [[1, 1048572], [1048572, 2]]
+    """
+    n = len(matrix)
+    table = np.concatenate([_reduced(matrix), np.eye(n)], axis=1)
+    for begin in range(0, n, PANEL):
+        end = min(begin + PANEL, n)
+        if not _eliminate(table, begin, end):
+            return None
+    for begin in range(PANEL * ((n - 1) // PANEL), -1, -PANEL):
+        end = min(begin + PANEL, n)
+        _substitute(table, begin, end)
+        above = table[:begin, begin:end].copy()
+        table[:begin, n:] = _reduced(table[:begin, n:] - above @ table[begin:end, n:])
+    return np.ascontiguousarray(table[:, n:])
+
+
+def _eliminate(table: np.ndarray, begin: int, end: int) -> bool:
+    """Triangulate one panel of columns, and update everything to its right."""
+    for k in range(begin, end):
+        nonzero = np.flatnonzero(table[k:, k])
+        if nonzero.size == 0:
+            return False
+        if nonzero[0]:
+            table[[k, k + nonzero[0]]] = table[[k + nonzero[0], k]]
+        factors = _reduced(table[k + 1 :, k] * pow(int(table[k, k]), -1, DIGIT_PRIME))
+        table[k + 1 :, k + 1 : end] = _reduced(
+            table[k + 1 :, k + 1 : end] - factors[:, None] * table[k, k + 1 : end]
+        )
+        table[k + 1 :, k] = factors
+    for k in range(begin + 1, end):
+        table[k, end:] = _reduced(table[k, end:] - table[k, begin:k] @ table[begin:k, end:])
+    below = table[end:, begin:end] @ table[begin:end, end:]
+    table[end:, end:] = _reduced(table[end:, end:] - below)
+    return True
+
+
+def _substitute(table: np.ndarray, begin: int, end: int) -> None:
+    n = len(table)
+    for k in range(end - 1, begin - 1, -1):
+        rest = table[k, k + 1 : end] @ table[k + 1 : end, n:]
+        factor = pow(int(table[k, k]), -1, DIGIT_PRIME)
+        table[k, n:] = _reduced(_reduced(table[k, n:] - rest) * factor)
+
+
+class DigitSolver:
+    """A regular matrix of short integers, ready to be solved with many right sides."""
+
+    def __init__(self, matrix: np.ndarray, inverse: np.ndarray) -> None:
+        self.matrix, self.inverse = matrix, inverse
+        norms = np.sqrt((matrix * matrix).sum(axis=0))
+        self.bits = float(np.log2(np.maximum(norms, 1.0)).sum())
+
+    @classmethod
+    def of(cls, rows: list[list[int]]) -> DigitSolver | None:
+        """Prepare a matrix; None where its entries are too long, or the prime divides it."""
+        n = len(rows)
+        largest = max((abs(v) for row in rows for v in row), default=0)
+        if n > WIDEST or n * largest * DIGIT_PRIME >= 2**52:
+            return None
+        matrix = np.array(rows, dtype=np.float64)
+        inverse = inverse_modulo(matrix)
+        return None if inverse is None else cls(matrix, inverse)
+
+    def transposed(self) -> DigitSolver:
+        """Return the solver of the transposed matrix."""
+        return DigitSolver(
+            np.ascontiguousarray(self.matrix.T), np.ascontiguousarray(self.inverse.T)
+        )
+
+    def solve(self, right: list[int]) -> tuple[list[int], int] | None:
+        """Return integers and a denominator > 0 with ``A numerators = denominator * right``.
+
+        >>> DigitSolver.of([[2, 1], [0, 3]]).solve([1, 1])
+        ([1, 1], 3)
+        """
+        if not any(right):
+            return [0] * len(right), 1
+        longest = max(map(abs, right)).bit_length()
+        # Cramer: the determinant, and a determinant with one column exchanged for the right side.
+        needed = 2.0 * self.bits + longest + np.log2(len(right)) + 4.0
+        digits: list[np.ndarray] = []
+        state = _start(right)
+        for part in TRIES:
+            count = int(part * needed / PRIME_BITS) + 2
+            while len(digits) < count:
+                digits.append(self._digit(state))
+            table, modulus = np.array(digits), DIGIT_PRIME ** len(digits)
+            # Two entries tell whether the digits suffice, nearly always; all of them decide.
+            if _fractions(_numbers(table[:, :2]), modulus, longest) is None:
+                continue
+            found = _fractions(_numbers(table), modulus, longest)
+            if found is not None and self._is_short(*found, longest, modulus):
+                return found
+        return None
+
+    def _digit(self, state: list[Any]) -> np.ndarray:
+        residual, rest = state
+        digit = _reduced(self.inverse @ _reduced(residual))
+        residual = (residual - self.matrix @ digit) / DIGIT_PRIME
+        state[0] = residual + rest.pop(0) if rest else residual
+        return digit
+
+    def _is_short(
+        self, numerators: list[int], denominator: int, longest: int, modulus: int
+    ) -> bool:
+        """Whether both sides are so short that equal modulo ``modulus`` means equal."""
+        size = int(np.abs(self.matrix).sum(axis=1).max()) * max(map(abs, numerators))
+        return size + (denominator << longest) < modulus
+
+
+def _start(right: list[int]) -> list[Any]:
+    """Return the lowest digits of the right side, and the others in order."""
+    places: list[np.ndarray] = []
+    while any(right) or not places:
+        places.append(np.array([v % DIGIT_PRIME for v in right], dtype=np.float64))
+        right = [
+            v // DIGIT_PRIME if v >= 0 else -(-v // DIGIT_PRIME) - (-v % DIGIT_PRIME != 0)
+            for v in right
+        ]
+        if set(right) <= {0, -1}:  # what is left of negative numbers
+            places.append(np.array(right, dtype=np.float64))
+            break
+    return [places[0], places[1:]]
+
+
+def _numbers(digits: np.ndarray) -> list[int]:
+    """Return the integers whose digits in base PRIME are the columns, lowest first."""
+    if len(digits) % 3:
+        digits = np.concatenate([digits, np.zeros((3 - len(digits) % 3, digits.shape[1]))])
+    whole = digits.astype(np.int64)
+    parts: np.ndarray = whole[0::3] + DIGIT_PRIME * (whole[1::3] + DIGIT_PRIME * whole[2::3])
+    level, base = parts.astype(object), DIGIT_PRIME**3
+    while len(level) > 1:
+        if len(level) % 2:
+            level = np.concatenate([level, np.zeros((1, level.shape[1]), dtype=object)])
+        level, base = level[0::2] + level[1::2] * base, base * base
+    return [int(v) for v in level[0]]
+
+
+def _fractions(values: list[int], modulus: int, longest: int) -> tuple[list[int], int] | None:
+    """Write numbers modulo ``modulus`` as short integers over one short denominator."""
+    most = isqrt(modulus >> 2 + longest)  # of the denominator; numerators may be longer by right
+    limit, denominator = most << longest, 1
+    numerators: list[int] = []
+    base = flint.fmpz(modulus)  # whose long division is the faster one
+    for value in values:
+        part = _balanced(int(flint.fmpz(value) * denominator % base), modulus)
+        if abs(part) > limit:
+            found = _fraction(part % modulus, modulus, limit)
+            if found is None or found[1] * denominator > most:
+                return None
+            part, factor = found
+            numerators = [v * factor for v in numerators]
+            denominator *= factor
+        numerators.append(part)
+    return numerators, denominator
+
+
+def _balanced(value: int, modulus: int) -> int:
+    return value - modulus if 2 * value > modulus else value
+
+
+def _fraction(value: int, modulus: int, limit: int) -> tuple[int, int] | None:
+    """Return (a, b), b > 0, with ``a = b value`` modulo ``modulus`` and ``|a| <= limit``."""
+    before, now = (flint.fmpz(modulus), flint.fmpz(0)), (flint.fmpz(value), flint.fmpz(1))
+    while now[0] > limit:
+        quotient = before[0] // now[0]
+        before, now = now, (before[0] - quotient * now[0], before[1] - quotient * now[1])
+    sign = 1 if now[1] > 0 else -1
+    return (sign * int(now[0]), sign * int(now[1])) if now[1] else None

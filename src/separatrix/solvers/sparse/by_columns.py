@@ -8,16 +8,23 @@ alike: its rate is that of the condition number, conjugate gradients have its sq
 
 What is kept is D X (v - w), a number a row. The bias is eliminated: H has the mean of columns
 taken out, weighted by the curvatures D of the rows.
+
+The soft threshold: the least point of a parabola plus |v|.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from separatrix._compiled import compiled, compiled_in_order
-from separatrix.solvers.sparse.threshold import shrunk
+from separatrix._compiled import compiled, compiled_in_order, inlined
 
-__all__ = ["combined", "minimised", "scored"]
+__all__ = [
+    "combined",
+    "minimised",
+    "scored",
+    "shrunk",
+]
+
 
 _HALVINGS = 6
 _ENOUGH_CG = 0.03  # of the first residual
@@ -234,3 +241,20 @@ def scored(starts, indices, values, places, w, n):  # type: ignore[no-untyped-de
             for k in range(starts[places[a]], starts[places[a] + 1]):
                 found[indices[k]] += part * values[k]
     return found
+
+
+# ---- the soft threshold: the least point of a parabola plus |v|
+
+
+@inlined
+def shrunk(target, by):  # type: ignore[no-untyped-def]
+    """Return the target moved so far towards zero, or zero: argmin (v - target)^2 / 2 + by |v|.
+
+    >>> shrunk(3.0, 1.0), shrunk(-3.0, 1.0), shrunk(0.5, 1.0)
+    (2.0, -2.0, 0.0)
+    """
+    if target > by:
+        return target - by
+    if target < -by:
+        return target + by
+    return 0.0

@@ -6,12 +6,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from separatrix.problem.losses import LOGISTIC, SQUARED_HINGE
+from separatrix.problem.machine import LOGISTIC, SQUARED_HINGE
 from separatrix.problem.sparse_penalty import SparseProblem
 from separatrix.solvers.linear.claims import MachineState
 from separatrix.solvers.linear.row_terms import best_step, derivatives, gain_of, scale_shares
-from separatrix.solvers.sparse.columns import Columns
-from separatrix.solvers.sparse.course import LEAST_FLOOR
+from separatrix.solvers.sparse.columns import LEAST_FLOOR, Columns
 
 __all__ = [
     "Memory", "Point", "SparseState", "balanced_shares", "centre_bias",

@@ -18,7 +18,7 @@ import numpy as np
 
 from separatrix._compiled import compiled
 from separatrix.errors import DataError
-from separatrix.problem import losses
+from separatrix.problem import machine
 from separatrix.problem.rows import (
     margin,
     push,
@@ -26,9 +26,17 @@ from separatrix.problem.rows import (
     rows_of,
     square_norms,
 )
-from separatrix.solvers.running import drive, row_order
-from separatrix.solvers.running.drive import CURSOR, OWN, ROW, UPDATES, VISITS, Status, last_visit
-from separatrix.solvers.running.row_order import shuffle
+from separatrix.solvers.running import drive
+from separatrix.solvers.running.drive import (
+    CURSOR,
+    OWN,
+    ROW,
+    UPDATES,
+    VISITS,
+    Status,
+    last_visit,
+    shuffle,
+)
 
 RUNNING, SETTLED, DIVERGED, PASSES, SEPARATED = range(5)
 _STATUS = {
@@ -96,7 +104,7 @@ def start(
     block = {"single": 1, "minibatch": min(batch_size, n), "batch": n}[update]
     w = np.zeros(problem.dimension) if first is None else np.array(first, dtype=np.float64)
     settings = Settings(
-        order=row_order.CODES[order] if block < n else row_order.CYCLIC,
+        order=drive.CODES[order] if block < n else drive.CYCLIC,
         block=block,
         rate=_safe_rate(problem, block) if rate is None else float(rate),
         tol=-1.0 if tol is None else float(tol),
@@ -106,16 +114,16 @@ def start(
     memory = Memory(
         w=w,
         errors=np.zeros(block),
-        order=np.arange(n if settings.order == row_order.RANDOM else 0),
+        order=np.arange(n if settings.order == drive.RANDOM else 0),
         counts=np.zeros(OWN + 2, dtype=np.int64),
         sums=np.array([np.inf, np.inf]),
-        dice=row_order.seeded_dice(seed),
+        dice=drive.seeded_dice(seed),
     )
     memory.counts[ROW] = -1
     state = State(rows, settings, memory)
     if not thresholded:
         memory.sums[HOPELESS_LOSS] = _HOPELESS_GROWTH * max(state.loss, 0.5 * n)
-    if settings.order == row_order.RANDOM:
+    if settings.order == drive.RANDOM:
         shuffle(memory.order, memory.dice)
     return state
 
@@ -177,7 +185,7 @@ def advance(state: State, budget: int) -> Status | None:
 def advance_loop(rows, settings, memory, budget):  # type: ignore[no-untyped-def]
     """Visit blocks of rows, moving w against the error of each, at most `budget` times."""
     counts, w = memory.counts, memory.w
-    shuffled = settings.order == row_order.RANDOM
+    shuffled = settings.order == drive.RANDOM
     n = row_count(rows)
     made = 0
     while True:
@@ -216,7 +224,7 @@ def end_pass(rows, settings, memory):  # type: ignore[no-untyped-def]
     counts, sums = memory.counts, memory.sums
     without_error = counts[WRONG] == 0
     counts[WRONG] = counts[CURSOR] = 0
-    if settings.order == row_order.RANDOM:
+    if settings.order == drive.RANDOM:
         shuffle(memory.order, memory.dice)
     if without_error:
         return SEPARATED if settings.thresholded else SETTLED
@@ -247,5 +255,5 @@ def squared_error(rows, thresholded, w):  # type: ignore[no-untyped-def]
         if thresholded:
             total += 0.0 if m > 0.0 else 2.0
         else:
-            total += losses.value(losses.SQUARED, m)
+            total += machine.value(machine.SQUARED, m)
     return total

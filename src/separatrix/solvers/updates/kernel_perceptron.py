@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 
 from separatrix._compiled import compiled
-from separatrix.solvers.running.drive import Status, frames
-from separatrix.solvers.running.threads import one_thread
+from separatrix.solvers.running.drive import Status, frames, one_thread
 
 __all__ = ["KernelFrame", "State", "advance", "replay_rule", "start"]
 

@@ -31,7 +31,7 @@ from separatrix.problem.rows import (
     rows_of,
     square_norms,
 )
-from separatrix.solvers.running import drive, row_order
+from separatrix.solvers.running import drive
 from separatrix.solvers.running.drive import (
     CLEAN,
     CURSOR,
@@ -41,8 +41,8 @@ from separatrix.solvers.running.drive import (
     VISITS,
     Status,
     last_visit,
+    shuffle,
 )
-from separatrix.solvers.running.row_order import shuffle
 
 RUNNING, CLEAN_PASS, ORIGIN, PASSES = range(4)
 
@@ -121,7 +121,7 @@ def start(
             f"{longest:g}. Divide the columns so that their values lie between 1e-140 and 1e150."
         )
     settings = Settings(
-        order=row_order.CODES[order],
+        order=drive.CODES[order],
         epsilon=np.inf if epsilon is None else float(epsilon),
         last_visit=last_visit(max_passes, n),
     )
@@ -129,13 +129,13 @@ def start(
         direction=np.zeros(problem.dimension),
         shares=np.zeros(n),
         squares=squares,
-        order=np.arange(n if settings.order == row_order.RANDOM else 0),
+        order=np.arange(n if settings.order == drive.RANDOM else 0),
         counts=np.zeros(OWN + 1, dtype=np.int64),
         sums=np.ones(4),
-        dice=row_order.seeded_dice(seed),
+        dice=drive.seeded_dice(seed),
     )
     first = 0
-    if settings.order == row_order.RANDOM:
+    if settings.order == drive.RANDOM:
         shuffle(memory.order, memory.dice)
         first = int(memory.order[0])
     move_onto_row(rows, memory, first)
@@ -154,7 +154,7 @@ def advance(state: State, budget: int) -> Status | None:
 def advance_loop(rows, settings, memory, budget):  # type: ignore[no-untyped-def]
     """Move w towards rows that are not far enough on their side, at most `budget` times."""
     counts, sums = memory.counts, memory.sums
-    shuffled = settings.order == row_order.RANDOM
+    shuffled = settings.order == drive.RANDOM
     n = row_count(rows)
     made = 0
     while True:
@@ -167,7 +167,7 @@ def advance_loop(rows, settings, memory, budget):  # type: ignore[no-untyped-def
         # A row violates when scale * direction.z_r <= enough.
         enough = enough_margin(sums[SQUARE], settings.epsilon) / sums[SCALE]
         doubt = square_of_doubt(sums[SQUARE] / sums[SCALE] ** 2, memory.direction.shape[0])
-        if settings.order == row_order.WORST:
+        if settings.order == drive.WORST:
             row, product = least_margin(rows, memory.direction)
             visited = n
             found = not product > enough
@@ -189,7 +189,7 @@ def advance_loop(rows, settings, memory, budget):  # type: ignore[no-untyped-def
             counts[CLEAN] += visited
             counts[VISITS] += visited
         elif made == budget:
-            if settings.order != row_order.WORST:
+            if settings.order != drive.WORST:
                 counts[CLEAN] += visited
                 counts[VISITS] += visited
             return RUNNING
@@ -198,7 +198,7 @@ def advance_loop(rows, settings, memory, budget):  # type: ignore[no-untyped-def
             made += 1
             counts[CLEAN] = 0
             counts[VISITS] += visited
-            if settings.order != row_order.WORST:
+            if settings.order != drive.WORST:
                 counts[VISITS] += 1
                 counts[CURSOR] += 1
         if counts[CURSOR] == n:

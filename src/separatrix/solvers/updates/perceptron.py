@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from separatrix._compiled import compiled
-from separatrix.problem import losses
+from separatrix.problem import machine
 from separatrix.problem.rows import (
     KeslerRows,
     approach,
@@ -31,7 +31,7 @@ from separatrix.problem.rows import (
     rows_of,
 )
 from separatrix.problem.signed import row_and_rival
-from separatrix.solvers.running import drive, row_order
+from separatrix.solvers.running import drive
 from separatrix.solvers.running.drive import (
     CLEAN,
     CURSOR,
@@ -42,8 +42,8 @@ from separatrix.solvers.running.drive import (
     VISITS,
     Status,
     last_visit,
+    shuffle,
 )
-from separatrix.solvers.running.row_order import shuffle
 
 NO_POCKET, RATCHET, EVERY = range(3)
 POCKETS = {False: NO_POCKET, True: RATCHET, "ratchet": RATCHET, "every": EVERY}
@@ -154,7 +154,7 @@ def start(
     n = problem.n_rows
     block = {"single": 1, "minibatch": min(batch_size, n), "batch": n}[update]
     settings = Settings(
-        order=row_order.CODES[order] if update != "batch" else row_order.CYCLIC,
+        order=drive.CODES[order] if update != "batch" else drive.CYCLIC,
         block=block,
         rate=float(rate),
         decay=float(decay),
@@ -173,18 +173,18 @@ def start(
         w=w,
         pocket=w.copy(),
         drift=np.zeros(problem.dimension if average else 0),
-        order=np.arange(n if settings.order == row_order.RANDOM else 0),
+        order=np.arange(n if settings.order == drive.RANDOM else 0),
         missed=np.zeros(block, dtype=np.int64),
         counts=np.zeros(OWN + 3, dtype=np.int64),
         sums=np.array([0.0, np.inf]),
-        dice=row_order.seeded_dice(seed),
+        dice=drive.seeded_dice(seed),
     )
     memory.counts[BEST_ERRORS] = problem.n_samples + 1
     memory.counts[UPDATES] = memory.counts[IMPROVED_AT] = updates
     memory.counts[ROW] = -1
     # Without a pocket no run is ever long enough to be tested.
     memory.counts[BEST_RUN] = -1 if settings.pocket else NO_LIMIT
-    if settings.order == row_order.RANDOM:
+    if settings.order == drive.RANDOM:
         shuffle(memory.order, memory.dice)
     return State(rows, settings, memory, w.copy())
 
@@ -198,7 +198,7 @@ def advance(state: State, budget: int) -> Status | None:
 def advance_loop(rows, settings, memory, budget):  # type: ignore[no-untyped-def]
     """Visit blocks of rows and correct what is misclassified, at most `budget` times."""
     w, counts, missed_rows = memory.w, memory.counts, memory.missed
-    shuffled = settings.order == row_order.RANDOM
+    shuffled = settings.order == drive.RANDOM
     n = row_count(rows)
     made = 0
     while True:
@@ -208,7 +208,7 @@ def advance_loop(rows, settings, memory, budget):  # type: ignore[no-untyped-def
         if counts[VISITS] >= settings.last_visit:
             return PASSES
         begin = counts[CURSOR]
-        if settings.order == row_order.WORST:
+        if settings.order == drive.WORST:
             place, size = 0, n
             missed = worst_row(rows, w, missed_rows)
             if missed == 0:
@@ -268,8 +268,8 @@ def next_missed(rows, w, order, begin, end):  # type: ignore[no-untyped-def]
     """
     shuffled = order.shape[0] > 0
     for place in range(begin, end):
-        if shuffled and place + row_order.NEXT < end:
-            approach(rows, order[place + row_order.NEXT])
+        if shuffled and place + drive.NEXT < end:
+            approach(rows, order[place + drive.NEXT])
         row = order[place] if shuffled else place
         if not margin(rows, row, w) > 0.0:
             return place
@@ -329,7 +329,7 @@ def loss_has_settled(rows, settings, memory):  # type: ignore[no-untyped-def]
     """Compare the perceptron loss, the sum of max(0, -w.z), with that of the last pass."""
     loss = 0.0
     for r in range(row_count(rows)):
-        loss += losses.value(losses.PERCEPTRON, margin(rows, r, memory.w))
+        loss += machine.value(machine.PERCEPTRON, margin(rows, r, memory.w))
     before = memory.sums[LAST_LOSS]
     memory.sums[LAST_LOSS] = loss
     return abs(before - loss) <= settings.tol * before < np.inf

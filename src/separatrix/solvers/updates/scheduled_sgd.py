@@ -30,20 +30,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from separatrix._compiled import compiled
-from separatrix.problem import losses
+from separatrix.problem import machine
 from separatrix.problem.rows import add, dot, rows_of
 from separatrix.problem.signed import KeslerProblem
 from separatrix.solvers.running import drive
 from separatrix.solvers.running.drive import OWN, ROW, VISITS, Status, last_visit
-from separatrix.solvers.updates.row_passes import begin_pass, make_visits
-from separatrix.solvers.updates.sgd_rows import row_keys
+from separatrix.solvers.updates.sgd_rows import begin_pass, make_visits, row_keys
 
 __all__ = ["LOSSES", "SCHEDULES", "Memory", "State", "advance", "learn", "packed", "start"]
 
 CONSTANT, INVSCALING, OPTIMAL = range(3)
 SCHEDULES = {"constant": CONSTANT, "invscaling": INVSCALING, "optimal": OPTIMAL}
-MODIFIED_HUBER = len(losses.CODES)
-LOSSES = {**losses.CODES, "modified_huber": MODIFIED_HUBER}
+MODIFIED_HUBER = len(machine.CODES)
+LOSSES = {**machine.CODES, "modified_huber": MODIFIED_HUBER}
 _MOST_COPIES = 100
 _STEEPEST = 1e12
 # What the clock shows.
@@ -119,11 +118,11 @@ def slope_of(loss, m):  # type: ignore[no-untyped-def]
     >>> float(slope_of(MODIFIED_HUBER, -2.0)), float(slope_of(MODIFIED_HUBER, 0.5))
     (-4.0, -1.0)
     """
-    if loss == losses.PERCEPTRON:
+    if loss == machine.PERCEPTRON:
         return 0.0 if m > 0.0 else -1.0
     if loss == MODIFIED_HUBER:
         return -4.0 if m < -1.0 else -2.0 * max(0.0, 1.0 - m)
-    return min(max(losses.slope(loss, m), -_STEEPEST), _STEEPEST)
+    return min(max(machine.slope(loss, m), -_STEEPEST), _STEEPEST)
 
 
 @compiled

@@ -21,23 +21,56 @@ j: to the k-th of them 1/k, since a stream does not say how many will come; in l
 data that are known, what is right for their number.
 
 A weight of k makes k such steps: k copies of the row, one after another, to the last bit.
+
+Passes over rows in their order, or in a new one each time: for both kinds of gradient steps.
+
+The Page-Hinkley test: has the mean of a stream of numbers gone up?
+
+    m_t = sum of  (e_i - mean of e_1 ... e_i - allowed) ,     alarm where  m_t - min m  >  limit
+
+With `allowed` 0.02 and `limit` 100 for errors that are 0 or 1: as long as the rate stays what it
+was, the chance that a rise from a new minimum reaches the limit is at most exp(-2 * 0.02 * 100 /
+0.25), one in ten million; a rate that goes up by 0.2 is seen after some 560 rows. After an alarm
+the test begins anew. (Page 1954; Hinkley 1971.)
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from separatrix._compiled import compiled, inlined
-from separatrix.problem.losses import PERCEPTRON, SQUARED_HINGE, slope
+from separatrix.problem.machine import PERCEPTRON, SQUARED_HINGE, slope
+from separatrix.solvers.running.drive import CURSOR, ROW, UPDATES, VISITS, Status
 
 __all__ = [
-    "Data", "FIELDS", "REACH", "Rule", "SCALE", "STEEPEST", "TIME", "WEALTH", "WEIGHT", "averaged",
-    "first_steepest", "learn_dense", "learn_sparse", "row_keys", "shuffled_by",
-]  # fmt: skip
+    "ALLOWED",
+    "Data",
+    "FIELDS",
+    "LIMIT",
+    "REACH",
+    "Rule",
+    "SCALE",
+    "STEEPEST",
+    "TIME",
+    "WEALTH",
+    "WEIGHT",
+    "averaged",
+    "begin_pass",
+    "first_steepest",
+    "fresh",
+    "learn_dense",
+    "learn_sparse",
+    "make_visits",
+    "row_keys",
+    "shuffled_by",
+    "watch",
+]
+
 
 # What a feature holds: 64 bytes, one line of the cache. Feature 0 is the bias.
 WEIGHT, PULL, SQUARES, WEALTH, REACH, SCALE, COUNT, SINCE = range(8)
@@ -312,3 +345,69 @@ def shuffled_by(keys: np.ndarray, seed: int, number: int) -> np.ndarray:
     """Return the order of a pass: rows by their keys, mixed with the seed and the pass's number."""
     salt = _mixed(np.array([seed, number], dtype=np.uint64) * _ODD[:2] + _ODD[2])
     return np.argsort(_mixed(keys ^ salt[0] ^ (salt[1] >> _SHIFTS[2])), kind="stable")
+
+
+# ---- passes over rows in their order, or in a new one each time: for both kinds of gradient steps
+
+
+def begin_pass(state: Any) -> None:
+    """Draw the order of the next pass, where rows are shuffled."""
+    if state.settings.shuffled:
+        number = state.memory.counts[VISITS] // max(1, len(state.codes))
+        order = shuffled_by(state.keys, state.settings.seed, int(number))
+        state.memory = state.memory._replace(order=order)
+
+
+def make_visits(state: Any, budget: int, learn: Callable[[Any, int, int], None]) -> Status | None:
+    """Learn at most `budget` rows, from where the last visit ended."""
+    n, counts = len(state.codes), state.memory.counts
+    while True:
+        left = state.settings.last_visit - int(counts[VISITS])
+        if left <= 0:
+            return Status.BUDGET
+        if budget <= 0:
+            return None
+        begin = int(counts[CURSOR])
+        end = min(n, begin + min(budget, left))
+        learn(state, begin, end)
+        budget -= end - begin
+        counts[VISITS] += end - begin
+        counts[UPDATES] += end - begin
+        counts[ROW] = state.memory.order[end - 1] if state.settings.shuffled else end - 1
+        counts[CURSOR] = end
+        if end == n:
+            counts[CURSOR] = 0
+            begin_pass(state)
+
+
+# ---- the Page-Hinkley test: has the mean of a stream of numbers gone up?
+
+
+ALLOWED, LIMIT = 0.02, 100.0
+_COUNT, _TOTAL, _RISE, _LEAST = range(4)
+
+
+def fresh() -> np.ndarray:
+    """Return the memory of a test that has seen nothing."""
+    return np.zeros(4)
+
+
+@compiled
+def watch(memory, errors, allowed, limit):  # type: ignore[no-untyped-def]
+    """Look at more errors; return the place of the first alarm, -1 if none. Later ones are unseen.
+
+    >>> calm, bad = np.zeros(1000, dtype=np.uint8), np.ones(500, dtype=np.uint8)
+    >>> memory = fresh()
+    >>> int(watch(memory, calm, ALLOWED, LIMIT)), int(watch(memory, bad, ALLOWED, LIMIT))
+    (-1, 107)
+    """
+    for k in range(errors.shape[0]):
+        error = float(errors[k])
+        memory[_COUNT] += 1.0
+        memory[_TOTAL] += error
+        memory[_RISE] += error - memory[_TOTAL] / memory[_COUNT] - allowed
+        memory[_LEAST] = min(memory[_LEAST], memory[_RISE])
+        if memory[_RISE] - memory[_LEAST] > limit:
+            memory[:] = 0.0
+            return k
+    return -1

@@ -24,8 +24,16 @@ import numpy as np
 from separatrix.problem.exact import SignedRows
 from separatrix.solvers.separability.decide import decide
 from separatrix.solvers.separability.witness import exact_multipliers
-from separatrix.solvers.zero_one.hitting_set import Pool, Relaxed, Rows, total_of
-from separatrix.solvers.zero_one.min_norm import SEPARATED, STALLED, WITNESS, nearest_point
+from separatrix.solvers.zero_one.hitting_set import (
+    SEPARATED,
+    STALLED,
+    WITNESS,
+    Pool,
+    Relaxed,
+    Rows,
+    nearest_point,
+    total_of,
+)
 from separatrix.solvers.zero_one.search import walk
 
 __all__ = ["Branching", "ExactWitnesses", "Node", "Witness"]

@@ -17,7 +17,7 @@ from time import perf_counter
 import numpy as np
 
 from separatrix._compiled import compiled
-from separatrix.solvers.separability.squared_hinge_newton import minimise
+from separatrix.solvers.separability.row_generation import minimise
 
 __all__ = ["few_errors"]
 

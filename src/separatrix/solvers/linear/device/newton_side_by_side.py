@@ -27,12 +27,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from separatrix._device import free_bytes, torch_module
-from separatrix.problem.losses import HINGE, LOGISTIC
-from separatrix.problem.machine import MachineProblem
+from separatrix.problem.machine import HINGE, LOGISTIC, MachineProblem
 from separatrix.solvers.linear.claims import MachineState, is_solved_at_once
 from separatrix.solvers.linear.device.point import (
+    DOUBLE,
     PATIENCE,
+    ROUGH,
+    SINGLE,
     Point,
+    Scaled,
     best_step,
     centre_bias,
     claim,
@@ -42,8 +45,8 @@ from separatrix.solvers.linear.device.point import (
     placed,
     primal_of,
     refresh,
+    solved,
 )
-from separatrix.solvers.linear.device.scaled import DOUBLE, ROUGH, SINGLE, Scaled, solved
 from separatrix.solvers.running.drive import Status, advanced
 
 if TYPE_CHECKING:

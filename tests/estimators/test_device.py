@@ -21,7 +21,7 @@ import separatrix.estimators._validate as placing
 from separatrix._compiled import is_interpreted
 from separatrix.errors import DataError, DeviceError
 from separatrix.problem import device_rows
-from separatrix.solvers.linear.device.point import Scaled
+from separatrix.solvers.linear.device.device_point import Scaled
 
 LOSSES = ["hinge", "squared_hinge", "logistic"]
 

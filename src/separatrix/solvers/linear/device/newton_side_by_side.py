@@ -29,7 +29,7 @@ import numpy as np
 from separatrix._device import free_bytes, torch_module
 from separatrix.problem.machine import HINGE, LOGISTIC, MachineProblem
 from separatrix.solvers.linear.claims import MachineState, is_solved_at_once
-from separatrix.solvers.linear.device.point import (
+from separatrix.solvers.linear.device.device_point import (
     DOUBLE,
     PATIENCE,
     ROUGH,
@@ -50,7 +50,7 @@ from separatrix.solvers.linear.device.point import (
 from separatrix.solvers.running.drive import Status, advanced
 
 if TYPE_CHECKING:
-    from separatrix.solvers.linear.device.point import Point
+    from separatrix.solvers.linear.device.device_point import Point
 
 # Beyond so many columns the matrix costs more than rounds of products with the rows.
 WIDEST_MATRIX = 4096

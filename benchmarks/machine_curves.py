@@ -25,7 +25,8 @@ from benchmarks import _text_sets as text
 from benchmarks._report import header
 from benchmarks.machines import a9a, raw_dense
 from separatrix.plots._drawing import ACCENT, CLASS_COLOURS, INK, RC
-from separatrix.problem.machine import HINGE, MachineProblem
+from separatrix.problem.losses import HINGE
+from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.linear.choose import choose
 from separatrix.solvers.linear.model_run import MachineRun

@@ -34,7 +34,7 @@ def measured_pass(rows: int) -> tuple[float, dict[str, int]]:
     """Return nanoseconds an entry of a pass, and the passes of each loss to its tolerance."""
     from benchmarks.distributed import TOLS, rows_of
     from separatrix.problem.blocks import Block, Posed
-    from separatrix.problem.machine import CODES
+    from separatrix.problem.losses import CODES
     from separatrix.problem.signed import as_matrix
     from separatrix.solvers.linear.blocks.block_newton import Run
     from separatrix.solvers.linear.blocks.passes import LocalEngine

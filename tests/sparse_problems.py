@@ -8,7 +8,7 @@ import separatrix as sx
 from separatrix import checker
 from separatrix.checker import Refused
 from separatrix.problem.canonical import as_checker_data, problem_from
-from separatrix.problem.machine import CODES
+from separatrix.problem.losses import CODES
 from separatrix.problem.signed import SignedProblem
 from separatrix.problem.sparse_penalty import SparseProblem
 from tests.problems import as_sparse

@@ -18,7 +18,7 @@ FIT = """
 import sys
 import numpy as np
 from separatrix._machine_code import cache_home
-from separatrix.problem.machine import value
+from separatrix.problem.losses import value
 {before}
 assert value(0, 0.25) == 0.75
 assert value.stats.cache_hits[next(iter(value.stats.cache_hits))] if {hit} else True
@@ -63,7 +63,7 @@ def test_the_second_process_compiles_nothing(tmp_path):
 OUTER = """
 import sys
 from separatrix._compiled import compiled
-from separatrix.problem.machine import value
+from separatrix.problem.losses import value
 sys.path.insert(0, {folder!r})
 assert value(0, 0.25) == 0.75
 lean = "numba.np.linalg" not in sys.modules
@@ -78,7 +78,7 @@ def test_kept_machine_code_needs_no_compiler_and_goes_into_new_loops(tmp_path):
     (tmp_path / "outer.py").write_text(
         """
 from separatrix._compiled import compiled
-from separatrix.problem.machine import value
+from separatrix.problem.losses import value
 
 @compiled
 def least_loss(code):
@@ -224,7 +224,7 @@ def test_the_cache_folder_can_be_chosen(monkeypatch, tmp_path):
 def test_loops_cost_nothing_until_one_runs():
     told = """
 import sys
-from separatrix.problem.machine import value
+from separatrix.problem.losses import value
 assert "numba" not in sys.modules
 value(0, 0.25)
 assert "numba" in sys.modules
@@ -233,7 +233,7 @@ assert "numba" in sys.modules
 
 
 def test_a_loop_travels_by_its_name():
-    from separatrix.problem.machine import value
+    from separatrix.problem.losses import value
 
     assert pickle.loads(pickle.dumps(value)) is value
     assert copy.deepcopy(value) is value

@@ -3,7 +3,8 @@
 import numpy as np
 
 from separatrix.problem.device_rows import DeviceRows
-from separatrix.problem.machine import CODES, MachineProblem
+from separatrix.problem.losses import CODES
+from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import SignedProblem
 from tests import optional
 

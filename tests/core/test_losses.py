@@ -5,17 +5,17 @@ import pytest
 from numpy.testing import assert_allclose
 
 import separatrix as sx
-from separatrix.problem import machine
+from separatrix.problem import losses
 
 MARGINS = np.array([-1000.0, -3.0, -1.0, -0.5, 0.0, 0.25, 1.0, 1.5, 7.0, 1000.0])
 
 
-@pytest.mark.parametrize("name", list(machine.CODES))
+@pytest.mark.parametrize("name", list(losses.CODES))
 def test_values_and_slopes_are_those_of_the_solvers(name):
-    code = machine.CODES[name]
+    code = losses.CODES[name]
     ours = getattr(sx.losses, name)(MARGINS)
-    assert_allclose(ours, [machine.value(code, m) for m in MARGINS], rtol=1e-14)
-    slopes = [machine.slope(code, m) for m in MARGINS]
+    assert_allclose(ours, [losses.value(code, m) for m in MARGINS], rtol=1e-14)
+    slopes = [losses.slope(code, m) for m in MARGINS]
     assert_allclose(sx.losses.slope(name, MARGINS), slopes, rtol=1e-14)
 
 

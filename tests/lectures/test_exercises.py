@@ -10,8 +10,7 @@ import pytest
 from tests.optional import lecture_file
 
 import separatrix as sx
-from separatrix.lectures.checking import LECTURES, by_name, sheet_of, solved
-from separatrix.lectures.forms import Members, Numbers
+from separatrix.lectures.checking import LECTURES, Members, Numbers, by_name, sheet_of, solved
 
 MATTER = {"The dummy objective": "dummy", "The matrix A": "express the ERM model"}  # no titles
 NAMES = list(sx.lectures.exercises())

@@ -9,7 +9,8 @@ from tests.naive import dual_coordinate as naive
 from tests.problems import as_sparse, problem
 
 from separatrix._compiled import is_interpreted
-from separatrix.problem.machine import HINGE, LOGISTIC, SQUARED_HINGE, MachineProblem
+from separatrix.problem.losses import HINGE, LOGISTIC, SQUARED_HINGE
+from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.linear import dual_coordinate, interior_point, newton
 from separatrix.solvers.linear.dual_claims import best_bias

@@ -9,7 +9,8 @@ from tests.problems import as_sparse, problem
 from tests.solvers import gram_run
 
 import separatrix as sx
-from separatrix.problem.machine import HINGE, LOGISTIC, MachineProblem
+from separatrix.problem.losses import HINGE, LOGISTIC
+from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.linear import gram, interior_point
 from separatrix.solvers.running.drive import Status, solve

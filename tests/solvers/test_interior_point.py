@@ -7,7 +7,8 @@ from tests.naive.interior_point import hinge_optimum
 from tests.problems import as_sparse, problem
 
 import separatrix as sx
-from separatrix.problem.machine import HINGE, MachineProblem
+from separatrix.problem.losses import HINGE
+from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.linear import interior_point
 from separatrix.solvers.running.drive import Status, solve

@@ -3,7 +3,8 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize_scalar
 from tests.amounts import cases
 
-from separatrix.problem.machine import LOGISTIC, SQUARED_HINGE, loss_values
+from separatrix.problem.losses import LOGISTIC, SQUARED_HINGE
+from separatrix.problem.machine import loss_values
 from separatrix.solvers.linear.row_terms import best_step
 
 

@@ -5,7 +5,8 @@ from tests.amounts import cases
 from tests.naive import newton as naive
 from tests.problems import as_sparse, problem
 
-from separatrix.problem.machine import HINGE, LOGISTIC, SQUARED_HINGE, MachineProblem
+from separatrix.problem.losses import HINGE, LOGISTIC, SQUARED_HINGE
+from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.linear import newton, newton_cg
 from separatrix.solvers.running.drive import Status, solve

@@ -15,7 +15,8 @@ from separatrix.core.proving import (
     solve_and_prove,
     solved_for_errors,
 )
-from separatrix.problem.machine import HINGE, LOGISTIC, SQUARED_HINGE, MachineProblem
+from separatrix.problem.losses import HINGE, LOGISTIC, SQUARED_HINGE
+from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.linear import newton, newton_at_once
 from separatrix.solvers.running.drive import solve

@@ -9,7 +9,8 @@ from sklearn.svm import LinearSVC
 from tests.amounts import cases
 
 from separatrix._compiled import is_interpreted
-from separatrix.problem.machine import LOGISTIC, SQUARED_HINGE, MachineProblem
+from separatrix.problem.losses import LOGISTIC, SQUARED_HINGE
+from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.linear import newton, newton_cg
 from separatrix.solvers.running.drive import Status, solve

@@ -6,7 +6,8 @@ from tests.amounts import cases
 from tests.problems import problem
 from tests.solvers.test_interior_point import machine
 
-from separatrix.problem.machine import HINGE, MachineProblem
+from separatrix.problem.losses import HINGE
+from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.linear import interior_point, predictor_corrector
 from separatrix.solvers.linear.claims import best_bias

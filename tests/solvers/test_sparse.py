@@ -6,7 +6,7 @@ from tests.amounts import cases
 from tests.naive import sparse as naive
 from tests.sparse_problems import drawn, posed
 
-from separatrix.problem.machine import LOGISTIC
+from separatrix.problem.losses import LOGISTIC
 from separatrix.solvers.running.drive import Status
 from separatrix.solvers.sparse import working_set
 from separatrix.solvers.sparse.point import radius

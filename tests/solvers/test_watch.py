@@ -7,7 +7,8 @@ from sklearn.exceptions import ConvergenceWarning
 from tests.amounts import COMPILED_ONLY
 
 import separatrix as sx
-from separatrix.problem.machine import HINGE, SQUARED_HINGE, MachineProblem
+from separatrix.problem.losses import HINGE, SQUARED_HINGE
+from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.linear import choose
 from separatrix.solvers.linear.choose import Plan, Watch, plan

@@ -57,7 +57,8 @@ from separatrix.core.sparse import SparseHyperplane, as_sparse
 from separatrix.core.verdict import Verdict
 from separatrix.errors import DeviceError, SeparationWarning, UnfinishedWarning
 from separatrix.problem.fingerprint import LaterName, fingerprint_of_rows
-from separatrix.problem.machine import CODES, MachineProblem
+from separatrix.problem.losses import CODES
+from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import SignedProblem, as_matrix, entries_of, on_device
 from separatrix.problem.sparse_penalty import SparseProblem
 from separatrix.solvers.linear.choose import SOLVERS

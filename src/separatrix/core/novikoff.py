@@ -37,7 +37,8 @@ from separatrix.core.proving import About, proved_gap
 from separatrix.problem.canonical import Problem
 from separatrix.problem.equilibrate import divided_columns, divided_exactly
 from separatrix.problem.fingerprint import fingerprint_of_rows
-from separatrix.problem.machine import CODES, LOGISTIC, MachineProblem
+from separatrix.problem.losses import CODES, LOGISTIC
+from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.linear.choose import choose
 from separatrix.solvers.linear.claims import balanced

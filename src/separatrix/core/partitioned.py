@@ -21,7 +21,7 @@ from separatrix.data.partitions import Partitions
 from separatrix.errors import DataError, DeviceError
 from separatrix.problem.blocks import Block, Engine, Posed
 from separatrix.problem.fingerprint import SECOND, fingerprint_of_blocks
-from separatrix.problem.machine import CODES, NAMES
+from separatrix.problem.losses import CODES, NAMES
 from separatrix.solvers.linear.blocks.block_newton import (
     Checkpoint,
     Point,

@@ -32,7 +32,7 @@ from separatrix.core.verdict import Verdict, Witness
 from separatrix.problem.blocks import Block, Posed, Sums, folds_of_rows
 from separatrix.problem.exact import SignedRows
 from separatrix.problem.exact_sums import modular_rank
-from separatrix.problem.machine import SQUARED_HINGE
+from separatrix.problem.losses import SQUARED_HINGE
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.linear.blocks.block_newton import Run
 from separatrix.solvers.separability.decide import Claim, decide

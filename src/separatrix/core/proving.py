@@ -18,7 +18,8 @@ from separatrix.certificates.duality_gap import DualityGap
 from separatrix.core.verdict import Verdict, separability_of
 from separatrix.errors import NotSeparableError
 from separatrix.problem.fingerprint import LaterName
-from separatrix.problem.machine import HINGE, NAMES, MachineProblem
+from separatrix.problem.losses import HINGE, NAMES
+from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import on_device
 from separatrix.solvers.linear import newton_at_once
 from separatrix.solvers.linear.choose import Plan, Watch, plan

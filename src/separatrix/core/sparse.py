@@ -30,7 +30,8 @@ from separatrix.certificates.sparse_gap import SparseGap, root_means
 from separatrix.certificates.sparse_softmax_gap import SparseSoftmaxGap
 from separatrix.core.proving import About, Effort, Fitted, first_tolerance
 from separatrix.problem.exact_sums import column_sums
-from separatrix.problem.machine import NAMES, MachineProblem
+from separatrix.problem.losses import NAMES
+from separatrix.problem.machine import MachineProblem
 from separatrix.problem.many_classes import SoftmaxProblem
 from separatrix.problem.signed import Known, on_device
 from separatrix.problem.sparse_penalty import SparseProblem, SparseSoftmaxProblem

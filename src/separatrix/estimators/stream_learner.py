@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from separatrix.errors import DataError, with_article
 from separatrix.estimators.sgd import SGD
 from separatrix.problem.equilibrate import medians
-from separatrix.problem.machine import CODES
+from separatrix.problem.losses import CODES
 from separatrix.problem.rows import SignedRows, base_rows
 from separatrix.solvers.running.drive import OWN, Status
 from separatrix.solvers.updates import sgd, sgd_rows

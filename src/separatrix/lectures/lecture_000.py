@@ -8,8 +8,7 @@ from separatrix.data.lectures import exclusive_or, five_points
 from separatrix.estimators.perceptron import Perceptron, novikoff
 from separatrix.estimators.replay import replay
 from separatrix.estimators.separability import shatter
-from separatrix.lectures.checking import Values, exercise
-from separatrix.lectures.forms import Members, Numbers
+from separatrix.lectures.checking import Members, Numbers, Values, exercise
 from separatrix.problem.signed import SignedProblem
 from separatrix.selection.split import split
 

@@ -8,8 +8,7 @@ from separatrix.estimators.least_squares import LeastSquares
 from separatrix.estimators.linear_svm import LinearSVM
 from separatrix.estimators.perceptron import Perceptron, novikoff
 from separatrix.estimators.replay import replay
-from separatrix.lectures.checking import Values, exercise
-from separatrix.lectures.forms import Members, Numbers
+from separatrix.lectures.checking import Members, Numbers, Values, exercise
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.running.drive import Frame
 

@@ -11,8 +11,7 @@ from separatrix.data.lectures import five_points, two_hundred_points, two_points
 from separatrix.estimators.kozinec import Kozinec
 from separatrix.estimators.perceptron import Perceptron, novikoff
 from separatrix.estimators.replay import replay
-from separatrix.lectures.checking import Values, exercise
-from separatrix.lectures.forms import Numbers
+from separatrix.lectures.checking import Numbers, Values, exercise
 from separatrix.problem.signed import SignedProblem
 from separatrix.selection.bounds import margin_capacity
 

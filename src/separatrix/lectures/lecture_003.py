@@ -10,8 +10,7 @@ from separatrix.estimators.fisher import Fisher
 from separatrix.estimators.least_squares import LeastSquares
 from separatrix.estimators.linear_svm import LinearSVM
 from separatrix.estimators.replay import replay
-from separatrix.lectures.checking import Values, exercise
-from separatrix.lectures.forms import Numbers
+from separatrix.lectures.checking import Numbers, Values, exercise
 from separatrix.problem.signed import SignedProblem
 
 WEIGHTS = ("w_0", "w_1", "w_2")

@@ -8,9 +8,8 @@ from separatrix.data.lectures import cleaned, five_points, iris, iris_pair
 from separatrix.estimators.linear_svm import LinearSVM
 from separatrix.estimators.perceptron import Perceptron
 from separatrix.estimators.replay import replay
-from separatrix.lectures.checking import Values, exercise
-from separatrix.lectures.forms import Numbers
-from separatrix.problem import machine
+from separatrix.lectures.checking import Numbers, Values, exercise
+from separatrix.problem import losses
 from separatrix.problem.kernels import Kernel
 from separatrix.problem.signed import SignedProblem
 from separatrix.selection.linear_cv import LinearSVMCV
@@ -40,7 +39,7 @@ def loss() -> Values:
     """What is the sum of the losses (4) of sx.lectures.five_points() for w = (1, 0.5) and b =
     0?"""
     margins = _signed_rows() @ [0.0, 1.0, 0.5]
-    each = np.array([machine.value(machine.PERCEPTRON, m) for m in margins])
+    each = np.array([losses.value(losses.PERCEPTRON, m) for m in margins])
     yield each.sum(), ""
     yield -each.sum(), "A loss is not negative."
     yield (each > 0).sum(), "This is the count of errors: how far off are they?"

@@ -76,7 +76,7 @@ class _Penalty:
 class SparseProblem(_Penalty, MachineProblem):
     """Rows, signs, costs and loss as in `MachineProblem`, and what |w|_1 costs; b is free.
 
-    >>> from separatrix.problem.machine import SQUARED_HINGE
+    >>> from separatrix.problem.losses import SQUARED_HINGE
     >>> from separatrix.problem.signed import SignedProblem
     >>> rows = SignedProblem(np.array([[2.0], [-1.0]]), np.array([1.0, -1.0]))
     >>> problem = SparseProblem(rows, np.ones(2), SQUARED_HINGE, ridge=0.0, l1=1.0)

@@ -38,7 +38,8 @@ from separatrix.core.sparse import (
     largest_cost_of_zero_classes,
 )
 from separatrix.errors import DataError
-from separatrix.problem.machine import CODES, MachineProblem
+from separatrix.problem.losses import CODES
+from separatrix.problem.machine import MachineProblem
 from separatrix.problem.many_classes import SoftmaxProblem
 from separatrix.problem.signed import Known, SignedProblem, on_device
 from separatrix.selection.folds import Fold

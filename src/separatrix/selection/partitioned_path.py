@@ -18,7 +18,7 @@ from separatrix.core.checks import class_factors
 from separatrix.core.partitioned import Rows, fit_rows, refuse_sparse
 from separatrix.errors import DataError
 from separatrix.problem.blocks import Block, Posed, Sums
-from separatrix.problem.machine import CODES, HINGE
+from separatrix.problem.losses import CODES, HINGE
 from separatrix.problem.products import scores
 from separatrix.problem.rows import base_rows
 from separatrix.selection.path_table import PathTable

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.naive import partitioned as naive
 
-from separatrix.problem.machine import CODES
+from separatrix.problem.losses import CODES
 from separatrix.solvers.linear.blocks import passes as terms
 
 

@@ -8,7 +8,7 @@ from tests.problems import problem
 from tests.torch_problems import pair, torch
 
 from separatrix.certificates.duality_gap import DualityGap
-from separatrix.problem.machine import NAMES
+from separatrix.problem.losses import NAMES
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.linear.device import newton_side_by_side
 from separatrix.solvers.linear.device.newton_side_by_side import side_by_side

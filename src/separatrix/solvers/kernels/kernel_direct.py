@@ -3,7 +3,7 @@
     max over m    sum_i sum_(k != y_i) m_ik  -  1/2 sum_k sum_ij a_ik a_jk K_ij
     subject to    m_ik >= 0,   sum_k m_ik = c_i,   r_k = sum_i a_ik = 0 for every k
 
-with a_ik = c_i 1[k = y_i] - m_ik (`problem/kernel_direct.py`). As in `chunking`, about a thousand
+with a_ik = c_i 1[k = y_i] - m_ik (`problem/machine.py`). As in `chunking`, about a thousand
 rows that violate optimality most are worked on together; as in `crammer_singer`, a visit gives a
 row its best masses, the others held, and r = 0 is reached by an augmented Lagrangian: multipliers
 b_0 and a penalty s/2 |r|^2, with b = b_0 + s r. Kernel values are those of `CentredRows`.

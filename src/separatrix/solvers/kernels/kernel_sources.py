@@ -27,7 +27,8 @@ from scipy.linalg import eigh
 
 from separatrix._compiled import by_kind, compiled, inlined
 from separatrix.problem.kernels import Kernel
-from separatrix.problem.machine import HINGE, KernelMachine, MachineProblem
+from separatrix.problem.losses import HINGE
+from separatrix.problem.machine import KernelMachine, MachineProblem
 from separatrix.problem.many_classes import DirectProblem, KernelDirect
 from separatrix.problem.rows import SparseRows
 from separatrix.problem.signed import SignedProblem

@@ -28,7 +28,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.sparse as sp
 
-from separatrix.problem.machine import HINGE, LOGISTIC, SQUARED_HINGE, MachineProblem
+from separatrix.problem.losses import HINGE, LOGISTIC, SQUARED_HINGE
+from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import entries_of, on_device
 from separatrix.solvers.linear import dual_coordinate
 from separatrix.solvers.linear.claims import MachineState, balanced, hard_claim

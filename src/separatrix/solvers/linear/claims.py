@@ -50,7 +50,8 @@ import scipy.sparse as sp
 from scipy.linalg.lapack import dgetrf, dgetrs
 
 from separatrix._compiled import compiled, inlined
-from separatrix.problem.machine import SQUARED_HINGE, MachineProblem
+from separatrix.problem.losses import SQUARED_HINGE
+from separatrix.problem.machine import MachineProblem
 from separatrix.problem.rows import rows_of
 from separatrix.problem.signed import FloatArray
 from separatrix.solvers.running.drive import relative_gap

@@ -19,7 +19,8 @@ from __future__ import annotations
 import numpy as np
 
 from separatrix._compiled import compiled
-from separatrix.problem.machine import HINGE, MachineProblem, slope, value
+from separatrix.problem.losses import HINGE, slope, value
+from separatrix.problem.machine import MachineProblem
 from separatrix.solvers.linear.claims import MachineState
 from separatrix.solvers.linear.coordinate_pass import (
     BALANCE,

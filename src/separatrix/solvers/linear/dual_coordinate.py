@@ -26,7 +26,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from separatrix.problem.machine import HINGE, SQUARED_HINGE, MachineProblem
+from separatrix.problem.losses import HINGE, SQUARED_HINGE
+from separatrix.problem.machine import MachineProblem
 from separatrix.problem.rows import rows_of
 from separatrix.problem.signed import entries_of
 from separatrix.solvers.linear.claims import MachineState

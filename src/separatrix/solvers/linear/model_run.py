@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from separatrix.problem.machine import HINGE, MachineProblem
+from separatrix.problem.losses import HINGE
+from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import entries_of, on_device
 from separatrix.solvers.linear import (
     choose,

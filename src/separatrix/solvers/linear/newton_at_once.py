@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from separatrix._compiled import compiled
-from separatrix.problem.machine import HINGE, MachineProblem
+from separatrix.problem.losses import HINGE
+from separatrix.problem.machine import MachineProblem
 from separatrix.solvers.linear.row_terms import best_step, derivatives, gain_of
 
 _MOST_PRODUCTS = 600_000  # of one matrix: from here on a library of linear algebra is faster
@@ -36,7 +37,7 @@ class Optimum(NamedTuple):
 def solved(problem: MachineProblem, tol: float, first: Any = None) -> Optimum | None:
     """Return the model solved to a gap, from weights where they are given; None where it fails.
 
-    >>> from separatrix.problem.machine import SQUARED_HINGE
+    >>> from separatrix.problem.losses import SQUARED_HINGE
     >>> from separatrix.problem.signed import SignedProblem
     >>> rows = SignedProblem(np.array([[2.0], [-2.0]]), np.array([1.0, -1.0]))
     >>> found = solved(MachineProblem(rows, np.ones(2), SQUARED_HINGE), 1e-9)

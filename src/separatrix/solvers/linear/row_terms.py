@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 
 from separatrix._compiled import compiled
-from separatrix.problem.machine import LOGISTIC
+from separatrix.problem.losses import LOGISTIC
 
 _ROUNDS = 200
 

@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.problem.machine import LOGISTIC, SQUARED_HINGE, MachineProblem
+from separatrix.problem.losses import LOGISTIC, SQUARED_HINGE
+from separatrix.problem.machine import MachineProblem
 from separatrix.problem.products import MINUS, PLUS, Rows, combined, scores
 from separatrix.problem.rows import rows_of
 from separatrix.solvers.linear import interior_point

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from separatrix.problem.machine import LOGISTIC, SQUARED_HINGE
+from separatrix.problem.losses import LOGISTIC, SQUARED_HINGE
 from separatrix.problem.sparse_penalty import SparseProblem
 from separatrix.solvers.linear.claims import MachineState
 from separatrix.solvers.linear.row_terms import best_step, derivatives, gain_of, scale_shares

@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 
 from separatrix._compiled import compiled
-from separatrix.problem.machine import LOGISTIC
+from separatrix.problem.losses import LOGISTIC
 from separatrix.problem.sparse_penalty import SparseProblem
 from separatrix.solvers.linear.claims import is_solved_at_once
 from separatrix.solvers.running.drive import Status, one_thread

@@ -18,7 +18,7 @@ import numpy as np
 
 from separatrix._compiled import compiled
 from separatrix.errors import DataError
-from separatrix.problem import machine
+from separatrix.problem import losses
 from separatrix.problem.rows import (
     margin,
     push,
@@ -255,5 +255,5 @@ def squared_error(rows, thresholded, w):  # type: ignore[no-untyped-def]
         if thresholded:
             total += 0.0 if m > 0.0 else 2.0
         else:
-            total += machine.value(machine.SQUARED, m)
+            total += losses.value(losses.SQUARED, m)
     return total

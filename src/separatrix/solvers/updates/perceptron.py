@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from separatrix._compiled import compiled
-from separatrix.problem import machine
+from separatrix.problem import losses
 from separatrix.problem.rows import (
     KeslerRows,
     approach,
@@ -329,7 +329,7 @@ def loss_has_settled(rows, settings, memory):  # type: ignore[no-untyped-def]
     """Compare the perceptron loss, the sum of max(0, -w.z), with that of the last pass."""
     loss = 0.0
     for r in range(row_count(rows)):
-        loss += machine.value(machine.PERCEPTRON, margin(rows, r, memory.w))
+        loss += losses.value(losses.PERCEPTRON, margin(rows, r, memory.w))
     before = memory.sums[LAST_LOSS]
     memory.sums[LAST_LOSS] = loss
     return abs(before - loss) <= settings.tol * before < np.inf

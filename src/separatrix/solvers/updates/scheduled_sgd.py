@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from separatrix._compiled import compiled
-from separatrix.problem import machine
+from separatrix.problem import losses
 from separatrix.problem.rows import add, dot, rows_of
 from separatrix.problem.signed import KeslerProblem
 from separatrix.solvers.running import drive
@@ -41,8 +41,8 @@ __all__ = ["LOSSES", "SCHEDULES", "Memory", "State", "advance", "learn", "packed
 
 CONSTANT, INVSCALING, OPTIMAL = range(3)
 SCHEDULES = {"constant": CONSTANT, "invscaling": INVSCALING, "optimal": OPTIMAL}
-MODIFIED_HUBER = len(machine.CODES)
-LOSSES = {**machine.CODES, "modified_huber": MODIFIED_HUBER}
+MODIFIED_HUBER = len(losses.CODES)
+LOSSES = {**losses.CODES, "modified_huber": MODIFIED_HUBER}
 _MOST_COPIES = 100
 _STEEPEST = 1e12
 # What the clock shows.
@@ -118,11 +118,11 @@ def slope_of(loss, m):  # type: ignore[no-untyped-def]
     >>> float(slope_of(MODIFIED_HUBER, -2.0)), float(slope_of(MODIFIED_HUBER, 0.5))
     (-4.0, -1.0)
     """
-    if loss == machine.PERCEPTRON:
+    if loss == losses.PERCEPTRON:
         return 0.0 if m > 0.0 else -1.0
     if loss == MODIFIED_HUBER:
         return -4.0 if m < -1.0 else -2.0 * max(0.0, 1.0 - m)
-    return min(max(machine.slope(loss, m), -_STEEPEST), _STEEPEST)
+    return min(max(losses.slope(loss, m), -_STEEPEST), _STEEPEST)
 
 
 @compiled

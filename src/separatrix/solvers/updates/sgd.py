@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from separatrix.problem import machine
+from separatrix.problem import losses
 from separatrix.problem.rows import SparseRows, rows_of
 from separatrix.problem.signed import KeslerProblem
 from separatrix.solvers.running import drive
@@ -125,7 +125,7 @@ def blank(
 def widened(memory: Memory, n_features: int, scaled: bool) -> Memory:
     """Return the memory with room for more features, of which nothing is known yet."""
     known, machines, _ = memory.slots.shape
-    more = blank(machines, n_features - known + 1, machine.HINGE, True, scaled)
+    more = blank(machines, n_features - known + 1, losses.HINGE, True, scaled)
     slots = np.concatenate([memory.slots, more.slots[1:]])
     sums = memory.sums
     if len(sums):
@@ -146,7 +146,7 @@ def packed(memory: Memory) -> tuple[np.ndarray, ...]:
 def unpacked(parts: tuple[np.ndarray, ...]) -> Memory:
     """Return the memory of which these are the parts."""
     slots, sums, totals, *rest = parts
-    empty = blank(slots.shape[1], 0, machine.HINGE, False, True)
+    empty = blank(slots.shape[1], 0, losses.HINGE, False, True)
     if rest:
         held, last, other = rest
         size = 1 + max(int(last[0]), int(held.max(initial=0)))
@@ -195,7 +195,7 @@ def start(
     codes = problem.codes if many else (problem.signs > 0.0).astype(np.int64)
     machines = problem.n_classes if many else 1
     rule = Rule(
-        loss=machine.CODES[loss],
+        loss=losses.CODES[loss],
         cost=float(cost),
         bias=bool(problem.fit_intercept),
         scaled=bool(scaled),

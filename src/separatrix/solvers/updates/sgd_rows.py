@@ -44,7 +44,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from separatrix._compiled import compiled, inlined
-from separatrix.problem.machine import PERCEPTRON, SQUARED_HINGE, slope
+from separatrix.problem.losses import PERCEPTRON, SQUARED_HINGE, slope
 from separatrix.solvers.running.drive import CURSOR, ROW, UPDATES, VISITS, Status
 
 __all__ = [

@@ -33,7 +33,7 @@ import numpy as np
 
 from separatrix._write_aside import write_whole
 from separatrix.problem.blocks import Block, Engine, Posed, Sums
-from separatrix.problem.machine import HINGE, LOGISTIC, SQUARED_HINGE
+from separatrix.problem.losses import HINGE, LOGISTIC, SQUARED_HINGE
 from separatrix.solvers.linear.blocks import passes
 from separatrix.solvers.linear.blocks.passes import (
     ALPHA,

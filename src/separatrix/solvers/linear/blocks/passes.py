@@ -25,7 +25,7 @@ from scipy.linalg.blas import dsyrk
 
 from separatrix._compiled import compiled
 from separatrix.problem.blocks import Block, Posed, Sums, joined
-from separatrix.problem.machine import HINGE, LOGISTIC
+from separatrix.problem.losses import HINGE, LOGISTIC
 from separatrix.problem.products import combined, moments, scores
 from separatrix.problem.rows import DenseRows, base_rows
 from separatrix.solvers.linear.newton import column_spread, fill, scaled_squares

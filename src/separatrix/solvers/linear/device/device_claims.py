@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from separatrix._device import torch_module
-from separatrix.problem.machine import HINGE, SQUARED_HINGE
+from separatrix.problem.losses import HINGE, SQUARED_HINGE
 from separatrix.solvers.linear.claims import MachineState, best_bias, evened, hinge_bias_interval
 from separatrix.solvers.linear.device.device_point import (
     DOUBLE,

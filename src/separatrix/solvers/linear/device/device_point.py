@@ -25,7 +25,8 @@ import numpy as np
 
 from separatrix._device import product_precision, torch_module
 from separatrix.problem.device_rows import DeviceRows
-from separatrix.problem.machine import LOGISTIC, MachineProblem
+from separatrix.problem.losses import LOGISTIC
+from separatrix.problem.machine import MachineProblem
 from separatrix.solvers.linear.scaled_rows import powers_of_two
 
 # So many updates without a better primal or dual: what is left is rounding.

@@ -27,7 +27,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from separatrix._device import free_bytes, torch_module
-from separatrix.problem.machine import HINGE, LOGISTIC, MachineProblem
+from separatrix.problem.losses import HINGE, LOGISTIC
+from separatrix.problem.machine import MachineProblem
 from separatrix.solvers.linear.claims import MachineState, is_solved_at_once
 from separatrix.solvers.linear.device.device_point import (
     DOUBLE,

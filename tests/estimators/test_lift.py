@@ -126,3 +126,7 @@ def test_errors_say_what_to_do(lift, words):
 def test_powers_beyond_the_largest_number_are_refused():
     with pytest.raises(sx.DataError, match="beyond the largest number"):
         sx.lift.Polynomial(3).fit_transform([[1e200]])
+
+
+def test_the_module_shows_its_transformers_alone():
+    assert dir(sx.lift) == ["Nystrom", "Polynomial", "RadialBasis", "RandomFourier", "Sigmoid"]

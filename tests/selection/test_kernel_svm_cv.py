@@ -11,6 +11,7 @@ from sklearn.model_selection import StratifiedKFold
 
 import separatrix as sx
 from separatrix._compiled import is_interpreted
+from separatrix.solvers.kernels import chunking
 
 
 @pytest.mark.skipif(is_interpreted(), reason="dozens of fits: too slow interpreted")
@@ -78,6 +79,23 @@ def test_weight_zero_is_a_row_left_out():
     dropped = sx.KernelSVMCV(**settings).fit(X[kept], y[kept])
     assert_allclose(weighted.path_["mean_error"], dropped.path_["mean_error"])
     assert weighted.C_ == dropped.C_
+
+
+def test_each_model_of_a_fold_looks_at_the_clock_after_few_steps(monkeypatch):
+    asked, advance = [], chunking.advance
+
+    def noted(state, budget):
+        asked.append(budget)
+        return advance(state, budget)
+
+    monkeypatch.setattr(chunking, "advance", noted)
+    X, y = make_moons(60, noise=0.3, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        sx.KernelSVMCV((1e3, 1e5), gammas=(0.5, 5.0), cv=2, max_seconds=1e-9).fit(X, y)
+    of_folds = asked[:8]  # two values of C, two of gamma, two folds; then the fit on all the rows
+    assert len(of_folds) == 8
+    assert max(of_folds) <= 64
 
 
 def test_max_seconds_is_for_the_folds_too():

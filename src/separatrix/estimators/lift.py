@@ -42,6 +42,10 @@ from separatrix.problem import lifting
 __all__ = ["Nystrom", "Polynomial", "RadialBasis", "RandomFourier", "Sigmoid"]
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 class _Lifting(AnswersInKind, TransformerMixin, BaseEstimator):
     """A transformer of rows into basis functions of them; X is left as it is."""
 

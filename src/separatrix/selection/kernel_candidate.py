@@ -155,7 +155,13 @@ class _Fold:
         pairs, held = pairs_of(len(self.classes)), slice(self.n_trained, None)
         found = []
         for states in solved_upwards(
-            rows, self.codes, [(high, low) for low, high in pairs], self.weights, _CS, effort
+            rows,
+            self.codes,
+            [(high, low) for low, high in pairs],
+            self.weights,
+            _CS,
+            effort,
+            _SLICE,
         ):
             each = [state.f[held] + state.machine.signs[held] + state.bias for state in states]
             scores = np.column_stack(each)
@@ -171,12 +177,14 @@ def solved_upwards(
     weights: np.ndarray,
     Cs: Sequence[float],
     effort: Effort,
+    slice_size: int,
     **how: Any,
 ) -> Iterator[list[Any]]:
     """Yield the states of the models for every C, going upwards; the next C changes them.
 
     A pair is a class and the one it is set against, -1 for all others. Each model starts from the
-    dual variables of the last, which stay feasible.
+    dual variables of the last, which stay feasible. The clock is first looked at after `slice_size`
+    steps of a model.
     """
     from separatrix.solvers.kernels import chunking  # few studies need it
 
@@ -192,7 +200,7 @@ def solved_upwards(
                 g = states[number].f + signs
                 chunking.resume(states[number], states[number].alpha, g, effort.tol)
             budget = _STEPS + _STEPS_A_ROW * len(codes)
-            effort.go_on(chunking, states[number], budget, None, _SLICE)
+            effort.go_on(chunking, states[number], budget, None, slice_size)
             states[number].kept = None
         yield states
 

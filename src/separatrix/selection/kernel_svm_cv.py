@@ -37,6 +37,7 @@ from separatrix.solvers.running.drive import one_thread
 __all__ = ["KernelSVMCV"]
 
 _MOST_CHUNKS = 10_000
+_SLICE = 64  # steps of a model before the clock is first looked at: a budget may be short
 _LAST_SECONDS = 1.0  # for the last fit, however late it is
 
 
@@ -208,7 +209,8 @@ class KernelSVMCV(KernelSVM):
     ) -> list[tuple[float, float, float]]:
         """Return validation error, support vectors and gap of every C, going upwards."""
         kept, held = weights * fold.train, weights * fold.validation
-        walk = solved_upwards(rows, codes, self._pairs(), kept, sorted(self.Cs), effort, **how)
+        Cs = sorted(self.Cs)
+        walk = solved_upwards(rows, codes, self._pairs(), kept, Cs, effort, _SLICE, **how)
         return [self._judged(states, codes, held) for states in walk]
 
     def _direct_fold(

@@ -6,9 +6,9 @@ import scipy.sparse as sp
 from sklearn import pipeline as their_pipeline
 from sklearn import preprocessing as theirs
 
+from separatrix.core import models as ours
 from separatrix.core.models import settings_of
 from separatrix.errors import DataError
-from separatrix.storage import exchange as ours
 
 RNG = np.random.default_rng(0)
 DENSE = RNG.normal(size=(40, 5)) * 10.0 ** RNG.integers(-5, 5, size=5)

@@ -33,14 +33,10 @@ def test_agrees_with_scikit_learn(X):
 @given(matrices, st.sampled_from(METHODS), st.booleans())
 def test_weights_return_to_the_original_units(X, method, as_sparse):
     given = sparse.csr_matrix(X) if as_sparse else X
-    column_features = Scaling.from_dict(
-        json.loads(json.dumps(fit_scaling(given, method).to_dict()))
-    )
+    scaling = Scaling.from_dict(json.loads(json.dumps(fit_scaling(given, method).to_dict())))
     w = np.linspace(-1, 2, X.shape[1])
-    original, intercept = column_features.original_weights(w, 0.25)
-    assert_allclose(
-        X @ original + intercept, column_features.transform(given) @ w + 0.25, atol=1e-8
-    )
+    original, intercept = scaling.original_weights(w, 0.25)
+    assert_allclose(X @ original + intercept, scaling.transform(given) @ w + 0.25, atol=1e-8)
 
 
 @given(matrices)

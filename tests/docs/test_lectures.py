@@ -11,7 +11,7 @@ from tests.optional import lecture_file
 
 import separatrix as sx
 from separatrix.checker.kinds import CLAIMS
-from separatrix.problem import machine
+from separatrix.problem import losses
 from separatrix.solvers.running.drive import Frame
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -80,7 +80,7 @@ def names_of_the_library():
     """Parameters, methods and documented attributes of what is public; losses and certificates."""
     found = {"sx", "separatrix", "make_pipeline"} | set(CLAIMS)
     found |= set(dir(sx.LinearSVM().fit(*sx.lectures.five_points())))
-    found |= {name for name in vars(machine) if name.isupper()}
+    found |= {name for name in vars(losses) if name.isupper()}
     for name in sx.__all__:
         value = getattr(sx, name)
         parts = [value, *(getattr(value, each) for each in getattr(value, "__all__", []))]

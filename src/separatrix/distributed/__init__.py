@@ -1,4 +1,4 @@
-"""The machines on a Dask cluster: the same names, the same optimum, the same proof.
+"""The models on a Dask cluster: the same names, the same optimum, the same proof.
 
     from separatrix.distributed import LinearSVM
     machine = LinearSVM(C=1.0, client=client).fit(X, y)     # X, y: dask arrays or dataframes

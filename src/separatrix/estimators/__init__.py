@@ -1,1 +1,1 @@
-"""The machines in scikit-learn's manners: validate, translate, solve, certify."""
+"""The models in scikit-learn's manners: validate, translate, solve, certify."""

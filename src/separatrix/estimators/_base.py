@@ -208,7 +208,7 @@ class LinearClassifier(AnswersInKind, LinearModel, ClassifierMixin, BaseEstimato
         return tuple(str(name) for name in self.classes_)
 
 
-# ---- the regularised machines in scikit-learn's manners: what they are given is validated
+# ---- the regularised models in scikit-learn's manners: what they are given is validated
 
 
 try:

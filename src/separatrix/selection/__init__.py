@@ -1,1 +1,1 @@
-"""Choosing between machines: folds, the path over C, and what it tells."""
+"""Choosing between models: folds, the path over C, and what it tells."""

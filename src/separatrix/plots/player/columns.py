@@ -124,7 +124,7 @@ def finite(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-# ---- a fitted machine as numbers with which the page decides as the library does
+# ---- a fitted model as numbers with which the page decides as the library does
 
 
 _QUADRATIC = [[1, 0], [0, 1], [2, 0], [1, 1], [0, 2]]

@@ -242,7 +242,8 @@ class SparseMany(_Sparse):
             if way < 0.6:
                 near_the_edge(rng, p, sizes)
                 proof = fitted(rng, p, sx.LogisticRegression, {"multi_class": "multinomial"})
-                if proof is not None and proof.weights.ndim == 2:
+                # A class whose rows all cost nothing has no weights in the fit.
+                if proof is not None and proof.weights.shape == p["weights"].shape:
                     p |= {"weights": proof.weights.copy(), "share": float(proof.share)}
             elif way < 0.85:
                 p["weights"][:, 0] = np.log(shares)

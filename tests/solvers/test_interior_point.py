@@ -11,6 +11,7 @@ from separatrix.problem.losses import HINGE
 from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.linear import interior_point
+from separatrix.solvers.linear.predictor_corrector import falling_root
 from separatrix.solvers.running.drive import Status, solve
 
 TOL = 1e-6
@@ -259,3 +260,16 @@ def test_a_row_on_the_margin_that_carries_nothing_is_no_support_vector():
         model = sx.LinearSVM(C=C, solver="interior_point").fit(X, y)
         assert model.support_.tolist() == [0, 2]
         assert model.certificate_.check(X, y)
+
+
+def test_a_root_is_found_where_both_ends_are_one_number():
+    calls = []
+
+    def falling(place):
+        calls.append(place)
+        assert len(calls) < 5000, "the ends are never moved apart"
+        return 1e19 - place, -1.0
+
+    assert falling_root(falling, 1e20, 1e20, 0.0) == 1e19
+    calls.clear()
+    assert falling_root(falling, 1e3, 1e3, 0.0) == 1e19

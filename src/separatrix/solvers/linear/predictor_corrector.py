@@ -279,7 +279,8 @@ def falling_root(
     Newton's steps kept between two ends, which are first moved apart until the function has both
     signs between them.
     """
-    width = high - low
+    # Huge ends may be one number: a width of 0 would stay 0.
+    width = max(high - low, math.ulp(max(abs(low), abs(high))))
     while value_and_slope(low)[0] < 0.0 and width < 1e300:
         low, width = low - width, 2.0 * width
     while value_and_slope(high)[0] > 0.0 and width < 1e300:

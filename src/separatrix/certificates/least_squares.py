@@ -200,7 +200,7 @@ def given_squares(
 class SquaresBounds:
     """Residuals and gradients of all outputs in columns that are easily compared, enclosed.
 
-    Columns are those of `moved_rows`: the intercept is b + m.w there.
+    Columns are those of `column_sizes`: the intercept is b + m.w there.
     """
 
     def __init__(

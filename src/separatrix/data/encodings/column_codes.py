@@ -46,7 +46,7 @@ class NumberCode:
     """A numeric feature and, where the training column had gaps, an indicator of a gap.
 
     A gap becomes the median of training, whether there were gaps in training or not. `sign` is what
-    the numbers are written with, such as "%" or "$,", if anything (`signed_numbers.py`).
+    the numbers are written with, such as "%" or "$,", if anything.
     """
 
     dense: ClassVar[bool] = True  # most of the features are expected to differ from zero

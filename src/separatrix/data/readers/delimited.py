@@ -262,7 +262,7 @@ def _parse_rows(
 ) -> tuple[int, int, int]:
     """Read lines; return rows, status and the place of the fault.
 
-    Digits are read in place, here and in `libsvm_rows`: a call, even inlined, takes half the time
+    Digits are read in place, here and in `libsvm`: a call, even inlined, takes half the time
     of the number itself.
     """
     width = values.shape[1]

@@ -3,7 +3,7 @@
     minimise over w_k, b_k    1/2 sum_k |w_k|^2 + p/2 sum_k b_k^2
                               + sum_i c_i (log sum_k exp z_ik - z_iy),     z_ik = w_k.x_i + b_k
 
-The steps are those of `multinomial` with the whole system (`softmax_system`): on a hundred rows
+The steps are those of `multinomial` with the whole system (`softmax_rows`): on a hundred rows
 they are microseconds of arithmetic, and the calls around them would be a millisecond. For models of
 which many are fitted, as in cross-validation. Where that is not enough, nothing is found.
 """

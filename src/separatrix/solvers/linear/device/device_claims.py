@@ -1,7 +1,7 @@
 """What a run on a device claims, and hands over for proof; all of it float64, on the device.
 
 alpha is balanced exactly (`balanced`, in whole-array steps on the device that holds the rows). For
-the hinge it is put to the faces of its box, as `dual_polish` does it on the host: which rows are
+the hinge it is put to the faces of its box, as `claims` does it on the host: which rows are
 support vectors, and which are not.
 """
 

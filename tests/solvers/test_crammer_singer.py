@@ -115,3 +115,10 @@ def test_costs_far_above_the_masses_are_no_trouble():
     masses = np.array([[1e30, 0.0], [1e30, 1e-3], [1e-3, 1e30], [0.0, 1e30]])
     off = exactly_feasible(masses, problem)
     assert_allclose(off[[1, 2], [1, 0]], 1e-3)
+
+
+def test_costs_beyond_all_units_of_tiny_shares_limit_nothing():
+    """The quotient of cost and unit overflowed, and NumPy warned."""
+    problem = DirectProblem(np.ones((2, 1)), np.array([0, 1]), 2, np.full(2, 1e10))
+    off = exactly_feasible(np.array([[0.0, 1e-310], [1e-310, 0.0]]), problem)
+    assert off[0, 1] == off[1, 0] == pytest.approx(1e-310)

@@ -250,7 +250,8 @@ def exactly_feasible(masses: np.ndarray, problem: DirectProblem | KernelDirect) 
     # Sums of all rows must fit the 53 bits of a float on this grid.
     grid = math.ulp(float(off.sum()) + largest)
     units = np.floor(off / grid).astype(np.int64)
-    most = np.minimum(np.floor(costs / grid), _MOST_UNITS).astype(np.int64)
+    with np.errstate(over="ignore"):  # beyond all units a cost limits nothing
+        most = np.minimum(np.floor(costs / grid), _MOST_UNITS).astype(np.int64)
     over = np.flatnonzero(units.sum(axis=1) > most)
     for i in over:
         k = int(np.argmax(units[i]))

@@ -207,8 +207,9 @@ def _compensated(block: Any, factor: np.ndarray, starts: Any, wide: float) -> En
 
     for start in starts:
         most = np.maximum(most, abs(start))
-    # A power of two above (terms + 2) times the largest term.
-    step = np.ldexp(1.0, np.frexp((terms + 4.0) * most)[1])
+    # A power of two above (terms + 2) times the largest term; where there is none, no bound.
+    above = (terms + 4.0) * most
+    step = np.where(above < math.inf, np.ldexp(1.0, np.frexp(above)[1]), math.inf)
     spread = step[:, None] if line is None else step[line]
     upper = (spread + high) - spread
     rest = high - upper

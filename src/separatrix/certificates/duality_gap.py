@@ -487,8 +487,9 @@ class ScaledGap(Written):
 
     def check(self, X: Any, y: Any) -> bool:
         """Prove both bounds again from the columns as given; other data are refused."""
-        X = as_matrix(X)
-        if X.shape[1] != len(self.exponents):
+        X, K = as_matrix(X), len(self.machines[0].classes)
+        numbers = [machine.positive for machine in self.machines]
+        if X.shape[1] != len(self.exponents) or numbers != ([1] if K == 2 else list(range(K))):
             return False
         divided = divided_exactly(X, self.exponents)
         return divided is not None and self.inner.check(divided, y)

@@ -52,10 +52,10 @@ def check_duality_gap(data: Data, claim: Claim, intercept: bool) -> str:
 
 def check_scaled_gap(data: Data, claim: Claim, intercept: bool) -> str:
     """Claim: those gaps, for columns divided by powers of two; the data are these columns."""
-    said = [check_duality_gap(data, model, intercept) for model in claim.machines]
-    numbers = [model.positive for model in claim.machines]
-    if numbers not in ([1], list(range(data.n_classes))) or len(numbers) == data.n_classes == 2:
+    numbers = [1] if data.n_classes == 2 else list(range(data.n_classes))
+    if [model.positive for model in claim.machines] != numbers:
         raise Refused("there must be one model, or one for each of more than two classes")
+    said = [check_duality_gap(data, model, intercept) for model in claim.machines]
     return f"{'; '.join(said)} (each column divided by a power of two)"
 
 
@@ -153,24 +153,29 @@ def _dual(model: Model, signs: list[int]) -> Fraction:
     if claim.ridge:
         lost += model.squares([shares], unit)
     else:
-        lost += _in_a_box(model.data, claim, shares, unit)
+        u = model.data.combination(shares)
+        lost += in_a_box(model, shares, [u], unit + model.data.exponent)
     used = [(a, costs[row]) for row, a in named if a]
     return gain_of(claim.loss, used, ratio(sum(whole_a), unit)) - lost
 
 
-def _in_a_box(data: Data, claim: Claim, shares: Shares, unit: int) -> Fraction:
-    """Return sum_j |u_j| B_j, B_j = 1000 (|w_j| + sum a / sum a |x_j|)."""
-    sizes, u = Counter[int](), data.combination(shares)
+def in_a_box(model: Model, shares: Shares, sums: list[dict[int, int]], unit: int) -> Fraction:
+    """Return sum_jk |u_jk| B_jk, B_jk = 1000 (|w_jk| + sum a / sum a |x_j|), for u in such units.
+
+    The shares of rows are a, or -a.
+    """
+    sizes, total, lost = Counter[int](), 0, 0
     for row, share in shares:
-        for j, x in zip(*data.whole[row], strict=True):
+        total += abs(share) << -model.data.exponent
+        for j, x in zip(*model.data.whole[row], strict=True):
             sizes[j] += abs(share * x)
-    total, lost = sum(abs(share) for _, share in shares) << -data.exponent, 0
-    weights, exponent = integers(claim.weights)
-    for j, value in u.items():
-        if value:  # then some a |x_j| is not zero
-            typical = -((-total << (QUOTIENT - exponent)) // sizes[j])
-            lost += abs(value) * ((abs(weights[1 + j]) << QUOTIENT) + typical)
-    return REACH * ratio(lost, unit + data.exponent + exponent - QUOTIENT)
+    bits = QUOTIENT + max(sizes.values(), default=0).bit_length()
+    for w, u in zip(model.weights, sums, strict=True):
+        for j, value in u.items():
+            if value:  # then some a |x_j| is not zero
+                typical = -((-total << (bits - model.exponent)) // sizes[j])
+                lost += abs(value) * ((abs(w[1 + j]) << bits) + typical)
+    return REACH * ratio(lost, unit + model.exponent - bits)
 
 
 def gain_of(loss: str, used: list[tuple[float, float]], total: Fraction) -> Fraction:
@@ -210,6 +215,7 @@ class Model:
 
     def __init__(self, data: Data, claim: Claim, vectors: list[list[float]], intercept: bool):
         self.data, self.claim, self.intercept = data, claim, intercept
+        require(data.n_classes > 1, "there must be two classes or more")
         penalty = getattr(claim, "bias_penalty", 0.0)  # where there is none, b is free
         require(penalty >= 0.0, "bias_penalty must be at least 0")
         self.penalty = Fraction(penalty) if intercept else None
@@ -294,12 +300,16 @@ def check_softmax_gap(data: Data, claim: Claim, intercept: bool) -> str:
     primal = model.norm() + point.losses
     if model.penalty == 0:
         rest, sums, unit, mass = mended(model, point)
-        lost = _spent(model, sums, unit) / mass ** (2 if model.ridge else 1)
-        dual = rest * point.entropy - lost
     else:
+        rest, mass, unit = Fraction(1), 1, point.unit + data.exponent
         sums = [data.combination(each) for each in point.shares]
-        lost = _spent(model, sums, point.unit + data.exponent)
-        dual = point.entropy - lost - model.unbalanced(point.shares, point.unit)
+    if model.ridge:
+        lost = ratio(sum(square(u.values()) for u in sums), 2 * unit) / (2 * mass * mass)
+    else:
+        lost = in_a_box(model, list(enumerate(model.costs)), sums, unit) / mass
+    dual = rest * point.entropy - lost
+    if model.penalty:
+        dual -= model.unbalanced(point.shares, point.unit)
     reach = "" if model.ridge else f" up to {REACH} times as steep"
     return between(claim, primal, max(dual, Fraction(0)), model.what + reach)
 
@@ -341,26 +351,6 @@ def softmax_point(model: Model, share: Fraction = Fraction(1)) -> SoftmaxPoint:
             shares[k].append((row, c * ((one if k == code else 0) - p)))
     unit = model.cost_unit - bits
     return SoftmaxPoint(bits, unit, ratio(losses, unit), ratio(gain, unit - BITS), shares, taken)
-
-
-def _spent(model: Model, sums: list[dict[int, int]], unit: int) -> Fraction:
-    """Return 1/2 sum_k |u_k|^2; without a ridge sum_jk |u_jk| B_jk.
-
-    B_jk = 1000 (|w_jk| + sum c / sum c |x_j|), and u is in such units.
-    """
-    if model.ridge:
-        return ratio(sum(square(u.values()) for u in sums), 2 * unit) / 2
-    data, sizes = model.data, Counter[int]()
-    for c, (columns, entries) in zip(model.costs, data.whole, strict=True):
-        for j, x in zip(columns, entries, strict=True):
-            sizes[j] += c * abs(x)
-    total, lost = sum(model.costs) << -data.exponent, 0
-    for w, u in zip(model.weights, sums, strict=True):
-        for j, value in u.items():
-            if value:  # then some c |x_j| is not zero
-                typical = -((-total << (QUOTIENT - model.exponent)) // sizes[j])
-                lost += abs(value) * ((abs(w[1 + j]) << QUOTIENT) + typical)
-    return REACH * ratio(lost, unit + model.exponent - QUOTIENT)
 
 
 def _parts(scores: list[int], unit: int) -> list[tuple[int, int, int]]:

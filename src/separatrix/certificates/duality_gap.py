@@ -175,14 +175,13 @@ def dual_of(terms: Terms, bias_penalty: float | None, box: np.ndarray | None = N
     penalty on w: then every w with |w_j| <= box_j has an objective of at least the first sum of the
     dual minus u.w, by the definition of the conjugate.
     """
-    if terms.gain.high == -math.inf or (bias_penalty == 0.0 and math.fsum(terms.balance) != 0.0):
+    balance, value = np.array(terms.balance), terms.gain
+    if value.high == -math.inf or (bias_penalty == 0.0 and rounded_sum(balance) != 0.0):
         return NOTHING
     if box is not None and not np.isfinite(box).all():
         return NOTHING
-    value = terms.gain
     if bias_penalty and terms.balance:
-        lacking = Enclosure.exact(np.array(terms.balance)).sum()
-        value = value - penalty_of_biases(lacking, bias_penalty)
+        value = value - penalty_of_biases(Enclosure.exact(balance).sum(), bias_penalty)
     total = terms.total
     return value - (half_square(total) if box is None else (total.size() * box).sum())
 

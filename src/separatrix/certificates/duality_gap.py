@@ -1,21 +1,16 @@
 """How far a linear model is from the optimum, proved from the data alone.
 
-The longest of the certificates: the objectives that all gaps of linear models share come first.
-
 The objective at (w, b) bounds the optimum from above, the dual objective at any feasible alpha
-bounds it from below (weak duality). Both are enclosed here, whoever proposed the points and
-however. Rows may come in blocks (`prove_block`).
-
-`ScaledGap` speaks of columns divided by powers of two: a division without rounding, so what is
-proved of the divided columns is proved of the model that pays 1/2 sum_j (2^e_j w_j)^2.
-
-The two objectives at given points are enclosed from what each block of rows adds:
+bounds it from below (weak duality), whoever proposed the points and however:
 
     primal(w, b)  =  1/2 |w|^2 + 1/2 p b^2 + sum_i c_i loss(y_i (w.x_i + b))
     dual(a)       =  sum_i -c_i loss*(-a_i/c_i) - 1/2 |sum_i a_i y_i x_i|^2 (- ...)
 
 `terms_of` encloses what one block of rows adds to either, wherever the block is; the terms of two
 blocks are added. Rows in one piece are one block.
+
+`ScaledGap` speaks of columns divided by powers of two: a division without rounding, so what is
+proved of the divided columns is proved of the model that pays 1/2 sum_j (2^e_j w_j)^2.
 """
 
 from __future__ import annotations
@@ -51,7 +46,7 @@ from separatrix.problem.device_rows import blocks
 from separatrix.problem.equilibrate import divided_exactly
 from separatrix.problem.fingerprint import fingerprint_of_blocks
 from separatrix.problem.many_classes import REACH
-from separatrix.problem.signed import Violation, as_matrix, on_device, violations
+from separatrix.problem.signed import Violation, as_matrix, entries_of, on_device, violations
 
 # No number at all bounds the objective from below.
 NOTHING = Enclosure(np.float64(-math.inf), np.float64(-math.inf))
@@ -322,13 +317,9 @@ class DualityGap(TwoBounds):
         if not hasattr(X, "stored"):
             return super().check(X, y)
         K, rows, codes = len(X.classes), X, None
-        if not (
-            self._is_about(
-                X.shape, K, lambda name: fingerprint_of_blocks(X.blocks, X.shape, K, name)
-            )
-            and self.ridge
-            and np.isfinite(self.costs).all()
-        ):
+        name_like = partial(fingerprint_of_blocks, X.blocks, X.shape, K)
+        is_about = self._is_about(X.shape, K, name_like)
+        if not (is_about and self.ridge and np.isfinite(self.costs).all()):
             return False
         if X.shape[0] <= _FEW_ROWS:  # a fit brings them together too, and sums what blocks cannot
             parts, numbers = zip(*X.blocks(), strict=True)
@@ -371,11 +362,7 @@ class DualityGap(TwoBounds):
     def _found(self, X: Any, signs: np.ndarray | None, wide: float) -> Iterator[Found]:
         if on_device(X) and X.size <= _FEW_THERE:
             X = as_matrix(X.to_host())
-        ways: tuple[str, ...] = WAYS[:1]
-        if signs is None:
-            ways = WAYS[:2]
-        elif not on_device(X):
-            ways = ways_for(X.nnz if hasattr(X, "nnz") else X.shape[0] * X.shape[1])
+        ways = WAYS[:2] if signs is None else WAYS[:1] if on_device(X) else ways_for(entries_of(X))
         model = self._model
         box = None if self.ridge else box_around(X, model.w, self.multipliers, REACH)
         for way in ways:
@@ -411,8 +398,8 @@ class DualityGap(TwoBounds):
         return self.stating(*self._objectives(terms), SLACK)
 
     def _shown(self, terms: Terms, margins: Callable[[], np.ndarray]) -> dict[str, Any]:
-        points, w, found = (self.costs, self.multipliers, margins()), self._model.w, terms.total
-        missed = violations(self.loss, *points, w, self.ridge, found.middle)
+        points, w = (self.costs, self.multipliers, margins()), self._model.w
+        missed = violations(self.loss, *points, w, self.ridge, terms.total.middle)
         return {"violations": missed, "margins": points[2]}
 
     def __str__(self) -> str:
@@ -428,9 +415,8 @@ class DualityGaps(EachMachine):
         """Prove every machine's bounds again."""
         classes = X.classes if hasattr(X, "stored") else np.unique(np.asarray(on_host(y)))
         numbers = [machine.positive for machine in self.machines]
-        return numbers == list(range(len(classes))) and all(
-            machine.check(X, y) for machine in self.machines
-        )
+        every = numbers == list(range(len(classes)))
+        return every and all(machine.check(X, y) for machine in self.machines)
 
 
 @dataclass(frozen=True, eq=False)
@@ -445,9 +431,8 @@ class PairGaps(EachMachine):
         """Prove every machine's bounds again, from the rows of its two classes."""
         classes, codes = np.unique(np.asarray(on_host(y)), return_inverse=True)
         every = tuple(combinations(range(len(classes)), 2))
-        if self.pairs != every or len(self.machines) != len(every):
-            return False
-        return parts_hold(self.machines, every, X, codes)
+        whole = self.pairs == every and len(self.machines) == len(every)
+        return whole and parts_hold(self.machines, every, X, codes)
 
 
 def prove_block(block: Block, alpha: np.ndarray, posed: Posed, weights: np.ndarray) -> Sums:
@@ -480,9 +465,7 @@ class ScaledGap(Written):
     @property
     def machines(self) -> tuple[DualityGap, ...]:
         """The certificates of the divided columns, one a machine."""
-        if isinstance(self.inner, DualityGaps):
-            return self.inner.machines
-        return (self.inner,)
+        return self.inner.machines if isinstance(self.inner, DualityGaps) else (self.inner,)
 
     def check(self, X: Any, y: Any) -> bool:
         """Prove both bounds again from the columns as given; other data are refused."""

@@ -54,26 +54,22 @@ require_denormals()
 def below(values: Any) -> Any:
     """Return numbers below the given ones; NaN becomes -inf."""
     moved = _away(values)
-    if isinstance(values, float):
-        lower = values - moved
-        return lower if lower == lower else np.float64(-math.inf)
-    # In place: a large array costs more to lay out than to compute.
     if isinstance(moved, np.ndarray):
+        # In place: a large array costs more to lay out than to compute.
         np.subtract(values, moved, out=moved)
         return np.fmax(moved, -math.inf, out=moved)
-    return np.fmax(values - moved, -math.inf)
+    lower = values - moved
+    return lower if lower == lower else np.float64(-math.inf)
 
 
 def above(values: Any) -> Any:
     """Return numbers above the given ones; NaN becomes inf."""
     moved = _away(values)
-    if isinstance(values, float):
-        upper = values + moved
-        return upper if upper == upper else np.float64(math.inf)
     if isinstance(moved, np.ndarray):
         moved += values
         return np.fmin(moved, math.inf, out=moved)
-    return np.fmin(values + moved, math.inf)
+    upper = values + moved
+    return upper if upper == upper else np.float64(math.inf)
 
 
 def safely(values: Any) -> Any:

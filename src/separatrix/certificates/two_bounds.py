@@ -5,10 +5,9 @@ The least objective lies between `dual` and `primal`. `proved` finds both bounds
 must be (`require_sound`), and how they bound the objective (`_found`). Several models, one a class
 or one a pair of classes, have one certificate each (`EachMachine`).
 
-What every certificate says of its data, and its JSON form.
-
-JSON holds the fields that the checker's table names, in its order. Floats are C99 hexadecimal text,
-so that they come back with the same bits; `reading` is the other direction.
+First stands what every certificate says of its data, and its JSON form: the fields that the
+checker's table names, in its order, and floats as C99 hexadecimal text, so that they come back with
+the same bits. `reading` is the other direction.
 """
 
 from __future__ import annotations
@@ -234,18 +233,13 @@ class TwoBounds(Written, AboutData):
     def check(self, X: Any, y: Any = None) -> bool:
         """Prove the claim again from the data; other data are refused."""
         classes, codes = np.unique(np.asarray(on_host(y)), return_inverse=True)
-        X, K = self._placed(X), len(classes)
-        with np.errstate(all="ignore"):
-            return self._is_about(
-                X.shape,
-                K,
-                lambda name: fingerprint(data_of(X, codes, K, self.intercept), name),
-            ) and self._is_found_again(X, codes)
+        X, K = as_matrix(X), len(classes)
 
-    @staticmethod
-    def _placed(X: Any) -> Any:
-        """Return the rows where they are summed."""
-        return as_matrix(X)
+        def name_like(name: str) -> str:
+            return fingerprint(data_of(X, codes, K, self.intercept), name)
+
+        with np.errstate(all="ignore"):
+            return self._is_about(X.shape, K, name_like) and self._is_found_again(X, codes)
 
     def _is_about(
         self, shape: tuple[int, int], n_classes: int, same_kind: Callable[[str], str]
@@ -259,11 +253,9 @@ class TwoBounds(Written, AboutData):
         except Refused:
             return False
         name = self.data_sha256
-        if not self.speaks_of(shape, n_classes):
-            return False
-        if not isinstance(name, str) or not name:  # none, or one that has yet to be made
-            return True
-        return same_kind(name) == name
+        is_named = isinstance(name, str) and name  # else there is none, or it has yet to be made
+        same = self.speaks_of(shape, n_classes)
+        return same and (not is_named or same_kind(str(name)) == name)
 
     def require_sound(self) -> None:
         """Refuse by name what makes this no claim, whatever the data."""
@@ -348,9 +340,10 @@ def are_floats(*arrays: Any) -> bool:
 def require_agreeing(costs: np.ndarray) -> None:
     """Refuse costs of which some are finite and some infinite."""
     hard = np.isinf(costs[costs > 0.0])
-    sentence = "costs must be all finite or all infinite, but for rows that cost nothing"
-    if hard.any() and not hard.all():
-        raise Refused(sentence)
+    require(
+        hard.all() or not hard.any(),
+        "costs must be all finite or all infinite, but for rows that cost nothing",
+    )
 
 
 def _is_enough(found: Found, tol: float, slack: float) -> bool:

@@ -1,23 +1,16 @@
 """Duality gaps of linear models: the objective at the weights, and the dual at the multipliers.
 
-docs/certificates.md states both for two classes; for one weight vector a class (Crammer-Singer,
-and of the multinomial model) they are, with u_k = sum_i a_ik x_i and r_k = sum_i a_ik:
+docs/certificates.md states both for two classes; for one weight vector a class they are, with
+u_k = sum_i a_ik x_i and r_k = sum_i a_ik:
 
     1/2 sum_k |w_k|^2 + p/2 sum_k b_k^2 + sum_i c_i loss_i                          at most primal
     gain - 1/2 sum_k |u_k|^2 - 1/(2p) sum_k r_k^2                                   at least dual
 
-with the loss max_k (1[k != y] + z_k - z_y) and any feasible multipliers. Hinges are computed in
-integers; of the other losses exp and log are enclosed, and quotients by costs are cut at 256 bits,
-always against the claim.
-
-The multinomial model: the objective at the weights, and the dual at their softmax.
-
-    1/2 sum_k |w_k|^2 + p/2 sum_k b_k^2 + sum_i c_i log sum_k exp(z_ik - z_iy)      at most primal
-    sum_i c_i H(q_i) - 1/2 sum_k |u_k|^2 - 1/(2p) sum_k r_k^2                       at least dual
-
-for any probabilities q, with a_ik = c_i (1[k = y_i] - q_ik), u_k = sum_i a_ik x_i, r_k = sum_i a_ik
-and H the entropy. Probabilities are integers in units of a power of two; exp and log are enclosed,
-always against the claim.
+Crammer and Singer's loss is max_k (1[k != y] + z_k - z_y), for any feasible multipliers. That of
+the multinomial model is log sum_k exp(z_k - z_y), with a_ik = c_i (1[k = y_i] - q_ik) for any
+probabilities q; its gain is the sum of c_i times their entropy, and q is the softmax here, in units
+of a power of two. Hinges are computed in integers; of the other losses exp and log are enclosed,
+and quotients by costs are cut at 256 bits, always against the claim.
 """
 
 from __future__ import annotations
@@ -366,26 +359,19 @@ def _log_above(total: int, one: int, bits: int) -> int:
     return (log(total, one)[1] << bits >> BITS) + 1
 
 
-class Mended(NamedTuple):
-    """A point whose sums are zero: what is left of it, and M U by class, in such units."""
-
-    rest: Fraction
-    sums: list[dict[int, int]]
-    unit: int
-    mass: int  # M
-
-
-def mended(model: Model, point: SoftmaxPoint) -> Mended:
+def mended(model: Model, point: SoftmaxPoint) -> tuple[Fraction, list[dict[int, int]], int, int]:
     """Return the point where a share t of every row's probabilities goes to one distribution v.
 
     t v_k M = t N_k + (1 - t) r_k >= 0 makes every r_k zero; N_k are sums of costs, M is their sum.
     Entropy is concave, so (1 - t) of it is left, and M u'_k = M ((1 - t) u_k + t S_k) - t v_k M S.
+    These come back: what is left, M u' by class, its unit, and M.
     """
     data, K, bits, shares = model.data, model.data.n_classes, point.bits, point.shares
     one = 1 << bits
+    listed = list(enumerate(c << bits for c in model.costs))
     members: list[Shares] = [[] for _ in range(K)]
-    for row, (c, code) in enumerate(zip(model.costs, data.codes, strict=True)):
-        members[code].append((row, c << bits))
+    for pair, code in zip(listed, data.codes, strict=True):
+        members[code].append(pair)
     masses = [sum(share for _, share in each) for each in members]
     balances = [sum(share for _, share in each) for each in shares]
     require(all(masses), "a class has no row of a cost above zero")
@@ -393,12 +379,9 @@ def mended(model: Model, point: SoftmaxPoint) -> Mended:
     t = 1 + max(0, *lacking) if any(balances) else 0
     mass = sum(masses)
     mixes = [t * n + (one - t) * r for r, n in zip(balances, masses, strict=True)]
-    everything = data.combination([pair for each in members for pair in each])
-    sums: list[dict[int, int]] = []
-    for k in range(K):
-        u, own = data.combination(shares[k]), data.combination(members[k])
-        sums.append({})
-        for j, all_rows in everything.items():
-            mine = (one - t) * u.get(j, 0) + t * own.get(j, 0)
-            sums[k][j] = mass * mine - mixes[k] * all_rows
-    return Mended(1 - ratio(t, -bits), sums, point.unit - bits + data.exponent, mass)
+    everything, sums = data.combination(listed), list[dict[int, int]]()
+    for mix, *both in zip(mixes, shares, members, strict=True):
+        u, own = map(data.combination, both)
+        mine = {j: (one - t) * u.get(j, 0) + t * own.get(j, 0) for j in everything}
+        sums.append({j: mass * mine[j] - mix * total for j, total in everything.items()})
+    return 1 - ratio(t, -bits), sums, point.unit - bits + data.exponent, mass

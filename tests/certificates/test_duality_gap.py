@@ -437,3 +437,22 @@ def test_products_next_to_the_largest_number_are_not_believed():
     assert Fraction(2) ** 1799 > alpha.sum()
     for data in (X, as_sparse(X)):
         assert not claim.check(data, y)
+
+
+def test_what_is_said_without_a_ridge_is_true_of_every_hyperplane_it_speaks_of():
+    """It spoke of hyperplanes up to 1000 times as steep, and one of them halves the objective."""
+    rows = [(-1e6, 1e6, 0.0, 1), (-1e6, 1e6, 0.0, -1), (0.0, 1e-6, 0.0, 1), (0.0, -1e-6, 0.0, -1)]
+    rows += [(0.0, 0.0, 1e-9, 1)] * 3 + [(0.0, 0.0, 1e-9, -1)]
+    X, signs = np.array([row[:3] for row in rows]), np.array([float(row[3]) for row in rows])
+    w = np.array([0.0, 0.0, math.log(3.0) * 1e9])
+    alpha = 1.0 / (1.0 + np.exp(signs * (X @ w)))
+    proof = DualityGap.proved(
+        X, signs, loss="logistic", costs=np.ones(8), weights=np.append(0.0, w), multipliers=alpha,
+        ridge=0.0, intercept=False,
+    )  # fmt: skip
+    assert proof.gap < 1e-5
+    steeper = np.array([1e8, 1e8, w[2]])
+    assert np.linalg.norm(steeper) < 1000 * np.linalg.norm(w)
+    there = np.log1p(np.exp(-signs * (X @ steeper))).sum()
+    assert there < 0.8 * proof.dual  # no contradiction: two coefficients were 0
+    assert "no hyperplane with coefficients up to 1000 times as large lowers" in str(proof)

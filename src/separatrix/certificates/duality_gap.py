@@ -50,6 +50,8 @@ from separatrix.problem.signed import Violation, as_matrix, entries_of, on_devic
 
 # No number at all bounds the objective from below.
 NOTHING = Enclosure(np.float64(-math.inf), np.float64(-math.inf))
+# Which weights a bound speaks of where there is no penalty on them (`box_around`).
+WITHIN = f" with coefficients up to {REACH:.0f} times as large"
 _MOST_ROWS = 2**36
 
 
@@ -262,10 +264,10 @@ def _gain(loss: str, costs: np.ndarray, alpha: np.ndarray, share: float) -> Encl
     return sum_of(terms, Enclosure.exact(alpha[used]), Enclosure.exact(costs[used]))
 
 
-def box_around(X: Any, w: np.ndarray, alpha: np.ndarray, reach: float) -> np.ndarray:
+def box_around(X: Any, w: np.ndarray, alpha: np.ndarray) -> np.ndarray:
     """Bound sizes of coefficients far beyond w from above, as docs/certificates.md states them.
 
-    B_j = reach (|w_j| + sum_i a_i / sum_i a_i |x_ij|), without a quotient by 0; w may have a column
+    B_j = 1000 (|w_j| + sum_i a_i / sum_i a_i |x_ij|), without a quotient by 0; w may have a column
     for each class.
     """
     sizes, met = Enclosure.exact(np.zeros(X.shape[1])), np.zeros(X.shape[1], dtype=bool)
@@ -278,7 +280,7 @@ def box_around(X: Any, w: np.ndarray, alpha: np.ndarray, reach: float) -> np.nda
     typical = Enclosure.exact(alpha).sum() / sizes
     further = np.where(met, typical.high, 0.0).reshape(-1, *[1] * (w.ndim - 1))
     beyond = Enclosure.exact(abs(w)) + further
-    return np.asarray((beyond * reach).high)
+    return np.asarray((beyond * REACH).high)
 
 
 # ---- how far a linear model is from the optimum, proved from the data alone
@@ -364,7 +366,7 @@ class DualityGap(TwoBounds):
             X = as_matrix(X.to_host())
         ways = WAYS[:2] if signs is None else WAYS[:1] if on_device(X) else ways_for(entries_of(X))
         model = self._model
-        box = None if self.ridge else box_around(X, model.w, self.multipliers, REACH)
+        box = None if self.ridge else box_around(X, model.w, self.multipliers)
         for way in ways:
             joined: Terms | None = None
             for rows, block, own in self._blocks(X, signs):
@@ -403,8 +405,7 @@ class DualityGap(TwoBounds):
         return {"violations": missed, "margins": points[2]}
 
     def __str__(self) -> str:
-        reach = "" if self.ridge else f" up to {REACH:.0f} times as steep"
-        return self._in_words(f"hyperplane{reach} lowers")
+        return self._in_words(f"hyperplane{'' if self.ridge else WITHIN} lowers")
 
 
 @dataclass(frozen=True, eq=False)

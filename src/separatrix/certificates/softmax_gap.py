@@ -26,7 +26,13 @@ import numpy as np
 
 from separatrix._device import on_host, torch_module
 from separatrix._sparse import sparse as sp
-from separatrix.certificates.duality_gap import NOTHING, box_around, half_square, penalty_of_biases
+from separatrix.certificates.duality_gap import (
+    NOTHING,
+    WITHIN,
+    box_around,
+    half_square,
+    penalty_of_biases,
+)
 from separatrix.certificates.enclosed_functions import TRUSTED_UNITS, exp, require_functions
 from separatrix.certificates.enclosed_sums import dot_error
 from separatrix.certificates.enclosure import LEAST, LEAST_NORMAL, Enclosure, sum_of
@@ -34,7 +40,6 @@ from separatrix.certificates.multiclass_gap import WeightsByClass, losses_of
 from separatrix.certificates.two_bounds import Found
 from separatrix.checker.codec import require
 from separatrix.problem.device_rows import blocks
-from separatrix.problem.many_classes import REACH
 from separatrix.problem.signed import on_device
 
 _ENTRIES_AT_A_TIME = 1 << 18
@@ -78,13 +83,14 @@ class SoftmaxGap(WeightsByClass):
         return {k: v for k, v in super().claim().items() if not (k == "ridge" and v == 1.0)}
 
     def __str__(self) -> str:
-        reach = "" if self.ridge else f" up to {REACH:.0f} times as steep"
-        return self._in_words(f"{len(self.classes)} weight vectors{reach} lower")
+        return self._in_words(
+            f"{len(self.classes)} weight vectors{'' if self.ridge else WITHIN} lower"
+        )
 
     def _found(self, X: Any, codes: np.ndarray, wide: float) -> Iterator[Found]:
         """Bound errors for all classes at once, which is cheaper, and then class by class."""
         penalty, costs = self._penalty, self.costs
-        box = None if self.ridge else box_around(X, self._W, costs, REACH)
+        box = None if self.ridge else box_around(X, self._W, costs)
         for by_column in (False, True):
             enclosed = self.one_pass(X, codes, by_column, wide)
             losses = Enclosure(np.zeros(len(codes)), enclosed.losses)

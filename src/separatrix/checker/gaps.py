@@ -28,6 +28,7 @@ from .exact import Data, Shares, distinct, integer_vectors, integers, ratio, squ
 
 QUOTIENT = 256
 REACH = 1000  # without a penalty on w, the bound speaks of weights up to so many times as large
+WITHIN = f" with coefficients up to {REACH} times as large"
 
 
 def check_duality_gap(data: Data, claim: Claim, intercept: bool) -> str:
@@ -39,8 +40,8 @@ def check_duality_gap(data: Data, claim: Claim, intercept: bool) -> str:
     model = Model(data, claim, [claim.weights], intercept)
     if claim.loss == "logistic" and model.is_hard:
         raise Refused("costs of a logistic loss must be finite: no margin has a loss of 0")
-    reach = "" if claim.ridge else f" up to {REACH} times as steep"
-    return between(claim, primal_of(model, signs), _dual(model, signs), f"hyperplane{reach}")
+    what = f"hyperplane{'' if claim.ridge else WITHIN}"
+    return between(claim, primal_of(model, signs), _dual(model, signs), what)
 
 
 def check_scaled_gap(data: Data, claim: Claim, intercept: bool) -> str:
@@ -303,8 +304,9 @@ def check_softmax_gap(data: Data, claim: Claim, intercept: bool) -> str:
     dual = rest * point.entropy - lost
     if model.penalty:
         dual -= model.unbalanced(point.shares, point.unit)
-    reach = "" if model.ridge else f" up to {REACH} times as steep"
-    return between(claim, primal, max(dual, Fraction(0)), model.what + reach)
+    return between(
+        claim, primal, max(dual, Fraction(0)), model.what + ("" if model.ridge else WITHIN)
+    )
 
 
 class SoftmaxPoint(NamedTuple):

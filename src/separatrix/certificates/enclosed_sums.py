@@ -192,8 +192,6 @@ def _compensated(block: Any, factor: np.ndarray, starts: Any, wide: float) -> En
     else:
         high, left = _two_products(block, factor)
         most = np.asarray(abs(high).max(axis=1, initial=0.0))
-    if terms > _MOST_COMPENSATED:
-        raise ValueError("a sum of more than 2^25 products is not compensated here")
 
     def along(parts: np.ndarray) -> np.ndarray:
         if line is None:
@@ -203,8 +201,9 @@ def _compensated(block: Any, factor: np.ndarray, starts: Any, wide: float) -> En
 
     for start in starts:
         most = np.maximum(most, abs(start))
-    # A power of two above (terms + 2) times the largest term; where there is none, no bound.
-    above = (terms + 4.0) * most
+    # A power of two above (terms + 2) times the largest term; where there is none, no bound. Nor is
+    # there one for so many terms that their high parts may not add up exactly.
+    above = (terms + 4.0) * most if terms <= _MOST_COMPENSATED else np.full_like(most, math.inf)
     step = np.where(above < math.inf, np.ldexp(1.0, np.frexp(above)[1]), math.inf)
     spread = step[:, None] if line is None else step[line]
     upper = (spread + high) - spread

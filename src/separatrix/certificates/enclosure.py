@@ -352,13 +352,12 @@ def sum_of(terms: Callable[..., Enclosure], *rows: Any) -> Enclosure:
     >>> bool(sum_of(lambda a, b: a * b, two, np.ones(2)).contains(3.0))
     True
     """
-    first, found = rows[0].low if isinstance(rows[0], Enclosure) else rows[0], []
+    first = rows[0].low if isinstance(rows[0], Enclosure) else rows[0]
     step = max(1, 8 * AT_A_TIME * len(first) // max(1, first.size))
     if 0 < len(first) <= step:
         return terms(*rows).sum()
-    for begin in range(0, len(first), step):
-        found.append(terms(*(each[begin : begin + step] for each in rows)).sum())
-    return Enclosure.stacked(found).sum()
+    stretches = (slice(begin, begin + step) for begin in range(0, len(first), step))
+    return Enclosure.stacked([terms(*(each[s] for each in rows)).sum() for s in stretches]).sum()
 
 
 def rounded(value: Fraction) -> tuple[float, float]:

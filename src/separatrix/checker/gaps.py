@@ -143,21 +143,19 @@ def _dual(model: Model, signs: list[int]) -> Fraction:
     claim, costs, named = model.claim, model.limits, named_multipliers(model)
     whole_a, unit = integers(claim.multipliers)
     shares = [(row, signs[row] * a) for row, a in zip(claim.rows, whole_a, strict=True)]
-    lost = model.unbalanced([shares], unit)
-    if claim.ridge:
-        lost += model.squares([shares], unit)
-    else:
-        u = model.data.combination(shares)
-        lost += in_a_box(model, shares, [u], unit + model.data.exponent)
+    lost = _spent(model, shares, [model.data.combination(shares)], unit + model.data.exponent)
     used = [(a, costs[row]) for row, a in named if a]
-    return gain_of(claim.loss, used, ratio(sum(whole_a), unit)) - lost
+    gain = gain_of(claim.loss, used, ratio(sum(whole_a), unit))
+    return gain - lost - model.unbalanced([shares], unit)
 
 
-def in_a_box(model: Model, shares: Shares, sums: list[dict[int, int]], unit: int) -> Fraction:
-    """Return sum_jk |u_jk| B_jk, B_jk = 1000 (|w_jk| + sum a / sum a |x_j|), for u in such units.
+def _spent(model: Model, shares: Shares, sums: list[dict[int, int]], unit: int) -> Fraction:
+    """Return 1/2 sum_k |u_k|^2, for u in such units; without a ridge sum_jk |u_jk| B_jk.
 
-    The shares of rows are a, or -a.
+    B_jk = 1000 (|w_jk| + sum a / sum a |x_j|), and the shares of rows are a, or -a.
     """
+    if model.ridge:
+        return ratio(sum(square(u.values()) for u in sums), 2 * unit) / 2
     sizes, total, lost = Counter[int](), 0, 0
     for row, share in shares:
         total += abs(share) << -model.data.exponent
@@ -238,11 +236,6 @@ class Model:
         biases = ratio(square(w[0] for w in self.weights), 2 * self.exponent)
         return (found + (self.penalty or 0) * biases) / 2
 
-    def squares(self, shares: list[Shares], unit: int) -> Fraction:
-        """Return 1/2 sum_k |u_k|^2 for shares a_ik in such units, one list a weight vector."""
-        sums = [self.data.combination(each) for each in shares]
-        return ratio(sum(square(u.values()) for u in sums), 2 * (unit + self.data.exponent)) / 2
-
     def unbalanced(self, shares: list[Shares], unit: int) -> Fraction:
         """Return what the dual loses where shares do not sum to zero; refuse it of free biases."""
         balances = [sum(share for _, share in each) for each in shares]
@@ -259,7 +252,8 @@ def check_multiclass_gap(data: Data, claim: Claim, intercept: bool) -> str:
     primal = model.norm() + ratio(losses, model.unit + model.cost_unit)
     shares, unit = class_shares(data, claim, model.limits)
     gain = ratio(sum(integers(claim.multipliers)[0]), unit)
-    lost = model.squares(shares, unit) + model.unbalanced(shares, unit)
+    sums = [data.combination(each) for each in shares]
+    lost = _spent(model, [], sums, unit + data.exponent) + model.unbalanced(shares, unit)
     return between(claim, primal, gain - lost, model.what)
 
 
@@ -297,11 +291,8 @@ def check_softmax_gap(data: Data, claim: Claim, intercept: bool) -> str:
     else:
         rest, mass, unit = Fraction(1), 1, point.unit + data.exponent
         sums = [data.combination(each) for each in point.shares]
-    if model.ridge:
-        lost = ratio(sum(square(u.values()) for u in sums), 2 * unit) / (2 * mass * mass)
-    else:
-        lost = in_a_box(model, list(enumerate(model.costs)), sums, unit) / mass
-    dual = rest * point.entropy - lost
+    lost = _spent(model, list(enumerate(model.costs)), sums, unit)
+    dual = rest * point.entropy - lost / mass ** (2 if model.ridge else 1)
     if model.penalty:
         dual -= model.unbalanced(point.shares, point.unit)
     return between(

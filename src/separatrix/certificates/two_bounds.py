@@ -26,6 +26,7 @@ import numpy as np
 from separatrix._device import on_host
 from separatrix.certificates.enclosure import Enclosure
 from separatrix.checker.codec import Refused, require
+from separatrix.checker.exact import at_least, at_most
 from separatrix.checker.kinds import CLAIMS, FORMAT, KERNEL, WITNESS
 from separatrix.problem.canonical import Problem, counted_rows, data_of, n_classes_of, problem_from
 from separatrix.problem.fingerprint import fingerprint
@@ -300,9 +301,10 @@ class TwoBounds(Written, AboutData):
         """Say in one sentence what is proved of all such models."""
         if not self.holds:
             return "not proved: one of the two bounds is not finite"
+        share, least = at_most(self.gap, 2), at_least(self.dual, 9)
         return (
-            f"proved: no {what} the objective, {self.primal:.9g}, by more than {self.gap:.2g} of "
-            f"it (the least is at least {self.dual:.9g}){assuming}"
+            f"proved: no {what} the objective, {self.primal:.9g}, by more than {share} of "
+            f"it (the least is at least {least}){assuming}"
         )
 
 
@@ -328,7 +330,7 @@ class EachMachine:
     def __str__(self) -> str:
         return (
             f"proved: no {self._what} lowers the objective of any of the {len(self.machines)} "
-            f"models{self._which} by more than {self.gap:.2g} of it"
+            f"models{self._which} by more than {at_most(self.gap, 2)} of it"
         )
 
 
@@ -340,10 +342,9 @@ def are_floats(*arrays: Any) -> bool:
 def require_agreeing(costs: np.ndarray) -> None:
     """Refuse costs of which some are finite and some infinite."""
     hard = np.isinf(costs[costs > 0.0])
-    require(
-        hard.all() or not hard.any(),
-        "costs must be all finite or all infinite, but for rows that cost nothing",
-    )
+    sentence = "costs must be all finite or all infinite, but for rows that cost nothing"
+    if hard.any() and not hard.all():
+        raise Refused(sentence)
 
 
 def _is_enough(found: Found, tol: float, slack: float) -> bool:

@@ -14,6 +14,7 @@ import sys
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from fractions import Fraction
 from functools import cached_property, reduce
 from itertools import accumulate, chain, islice, pairwise, repeat
@@ -106,6 +107,20 @@ def integer_vectors(vectors: Sequence[Sequence[float]]) -> tuple[list[list[int]]
 def ratio(number: int, exponent: int) -> Fraction:
     """Return number * 2**exponent, for an exponent that is not above zero."""
     return Fraction(number, 1 << -exponent)
+
+
+def at_least(value: float, digits: int) -> str:
+    """Return a number in so many digits that is not above the given one.
+
+    >>> at_least(0.09649, 2), at_most(0.09641, 2)
+    ('0.096', '0.097')
+    """
+    return f"{float(Context(digits, ROUND_FLOOR).create_decimal(value)):.{digits}g}"
+
+
+def at_most(value: float, digits: int) -> str:
+    """Return a number in so many digits that is not below the given one."""
+    return f"{float(Context(digits, ROUND_CEILING).create_decimal(value)):.{digits}g}"
 
 
 def square(numbers: Iterable[int]) -> int:

@@ -24,7 +24,17 @@ from typing import NamedTuple
 
 from .codec import Claim, Refused, require
 from .enclosed import BITS, exp, log, log1p_exp
-from .exact import Data, Shares, distinct, integer_vectors, integers, ratio, square
+from .exact import (
+    Data,
+    Shares,
+    at_least,
+    at_most,
+    distinct,
+    integer_vectors,
+    integers,
+    ratio,
+    square,
+)
 
 QUOTIENT = 256
 REACH = 1000  # without a penalty on w, the bound speaks of weights up to so many times as large
@@ -82,7 +92,8 @@ def between(claim: Claim, primal: Fraction, dual: Fraction, what: str) -> str:
     require(primal <= high, "the objective at the weights is above the upper bound")
     require(dual >= low, "the multipliers do not prove the lower bound")
     require(low <= high, "the bounds cross")
-    return f"no {what} has an objective below {claim.dual:.12g}; this one has {claim.primal:.12g}"
+    least, most = at_least(claim.dual, 12), at_most(claim.primal, 12)
+    return f"no {what} has an objective below {least}; this one has {most}"
 
 
 def primal_of(model: Model, signs: list[int]) -> Fraction:

@@ -11,7 +11,7 @@ import pytest
 from tests.selection.test_partitioned_path import handle_of
 
 import separatrix as sx
-from separatrix.certificates.duality_gap import Model, exact_parts, terms_of
+from separatrix.certificates.duality_gap import Model, dual_of, exact_parts, terms_of
 from separatrix.certificates.reading import from_json
 from separatrix.storage.certificate_files import json_pieces
 
@@ -74,3 +74,13 @@ def test_the_file_in_pieces_is_the_file(tmp_path):
     assert whole["claim"] == plain["claim"]
     assert whole["data"] == {**plain["data"], "zero_based": True}
     assert from_json(whole, "duality-gap").check(handle)
+
+
+def test_balances_that_overflow_together_bound_nothing():
+    """The sum of two blocks' balances raised an error where each alone did not."""
+    large = np.full(1, 1.7e308)
+    terms, _ = terms_of(
+        Model("squared_hinge", np.zeros(1), 0.0), np.zeros((1, 1)), np.ones(1), np.ones(1), large
+    )
+    for penalty in (0.0, 1.0):
+        assert dual_of(terms + terms, penalty).low == -math.inf

@@ -412,3 +412,47 @@ def test_sums_that_cancel_are_not_believed(loss, way):
         found = float(primal_of(terms, model, 0.0).high)
         exact = naive.primal(rows, signs, costs, loss, np.array([0.0, 1.0, 1.0, 1.0]))
         assert Fraction(found) >= exact[1]
+
+
+def test_products_next_to_the_largest_number_are_not_believed():
+    """Where no power of two is above all terms, high parts lost what they were summed from."""
+    X = np.array([[0.0, 0.0, 0.0], [2.0**983, 2.0**900, -(2.0**983)]])
+    y, weights = np.array([1, 0]), np.array([0.0, 2.0**40, 1.0, 2.0**40])
+    slacks = 2 + 2**900  # no margin above 0, one of -2^900
+    points = {"loss": "hinge", "costs": np.ones(2), "intercept": False}
+    claim = DualityGap(
+        **points, weights=weights, multipliers=np.zeros(2), n_rows=2, n_features=3, dual=-1.0,
+        primal=2.0**82,
+    )  # fmt: skip
+    assert slacks > claim.primal
+    for data in (X, as_sparse(X)):
+        assert not claim.check(data, y)
+    # The same of a column: what the multipliers make of it is 2^900 and not 0.
+    X = np.array([[2.0**983, 0.0], [2.0**900, 0.0], [-(2.0**983), 0.0], [0.0, 0.0]])
+    alpha, y = np.array([2.0**40, 1.0, 2.0**40, 0.0]), np.array([1, 1, 1, 0])
+    claim = DualityGap(
+        **points | {"costs": np.full(4, 2.0**40)}, weights=np.zeros(3), multipliers=alpha,
+        n_rows=4, n_features=2, primal=2.0**43, dual=2.0**40,
+    )  # fmt: skip
+    assert Fraction(2) ** 1799 > alpha.sum()
+    for data in (X, as_sparse(X)):
+        assert not claim.check(data, y)
+
+
+def test_what_is_said_without_a_ridge_is_true_of_every_hyperplane_it_speaks_of():
+    """It spoke of hyperplanes up to 1000 times as steep, and one of them halves the objective."""
+    rows = [(-1e6, 1e6, 0.0, 1), (-1e6, 1e6, 0.0, -1), (0.0, 1e-6, 0.0, 1), (0.0, -1e-6, 0.0, -1)]
+    rows += [(0.0, 0.0, 1e-9, 1)] * 3 + [(0.0, 0.0, 1e-9, -1)]
+    X, signs = np.array([row[:3] for row in rows]), np.array([float(row[3]) for row in rows])
+    w = np.array([0.0, 0.0, math.log(3.0) * 1e9])
+    alpha = 1.0 / (1.0 + np.exp(signs * (X @ w)))
+    proof = DualityGap.proved(
+        X, signs, loss="logistic", costs=np.ones(8), weights=np.append(0.0, w), multipliers=alpha,
+        ridge=0.0, intercept=False,
+    )  # fmt: skip
+    assert proof.gap < 1e-5
+    steeper = np.array([1e8, 1e8, w[2]])
+    assert np.linalg.norm(steeper) < 1000 * np.linalg.norm(w)
+    there = np.log1p(np.exp(-signs * (X @ steeper))).sum()
+    assert there < 0.8 * proof.dual  # no contradiction: two coefficients were 0
+    assert "no hyperplane with coefficients up to 1000 times as large lowers" in str(proof)

@@ -350,3 +350,12 @@ def test_softplus_of_an_interval_is_as_wide_as_its_slope_says():
                 assert low <= np.logaddexp(0.0, end) * (1.0 + 1e-14)
                 assert np.logaddexp(0.0, end) * (1.0 - 1e-14) <= high
         assert (found.high - found.low <= 2.1 * off * np.minimum(found.high, 1.0)).all()
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_more_terms_than_add_up_exactly_bound_nothing(form, monkeypatch):
+    monkeypatch.setattr(enclosed_sums, "_MOST_COMPENSATED", 3)
+    found = products(form(np.ones((2, 4))), np.ones(4), way="compensated")
+    assert (found.low == -math.inf).all()
+    assert (found.high == math.inf).all()
+    assert products(form(np.ones((1, 2))), np.ones(2), way="compensated").contains(2.0).all()

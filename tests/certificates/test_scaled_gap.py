@@ -1,5 +1,6 @@
 """The proof of machines on divided columns, as JSON and back; and what is refused."""
 
+import copy
 import json
 import warnings
 
@@ -9,7 +10,8 @@ import pytest
 import separatrix as sx
 from separatrix.certificates.duality_gap import ScaledGap
 from separatrix.certificates.reading import from_json
-from separatrix.checker import Refused
+from separatrix.checker import Refused, check
+from separatrix.problem.canonical import as_checker_data, problem_from
 from separatrix.storage.certificate_files import prove_again
 from separatrix.storage.model_proof import prove_model
 
@@ -101,3 +103,17 @@ def test_what_is_not_so_does_not_hold(forge):
     whole = json.loads(machine.certificate_.to_json())
     forge(whole["claim"])
     assert not from_json(whole, "scaled-gap").check(X, y)
+
+
+@pytest.mark.parametrize("kept", [[0], [1], [2], [0, 1], [2, 1, 0], [0, 1, 2, 2]])
+def test_there_is_a_model_for_every_class(kept):
+    """One of three was enough: the other two were proved by nobody."""
+    machine, X, y = fitted(3)
+    whole = json.loads(machine.certificate_.to_json())
+    data = as_checker_data(problem_from(X, y, True))
+    assert "divided" in check(whole, data)
+    forged = copy.deepcopy(whole)
+    forged["claim"]["machines"] = [whole["claim"]["machines"][k] for k in kept]
+    assert not from_json(forged).check(X, y)
+    with pytest.raises(Refused, match="one model, or one for each"):
+        check(forged, data)

@@ -8,7 +8,9 @@ import pytest
 from tests.amounts import cases
 
 import separatrix as sx
+from separatrix.certificates.duality_gap import DualityGap
 from separatrix.certificates.two_bounds import TwoBounds
+from separatrix.checker.gaps import between
 
 
 def bounds(primal, dual):
@@ -69,3 +71,17 @@ def test_whole_numbers_whose_size_wraps_around_prove_nothing(kind):
                 tried += 1
                 assert not replace(proof, **{name: other, "primal": primal}).check(X, y)
     assert tried >= 24
+
+
+def test_words_do_not_say_more_than_the_numbers():
+    """The gap was rounded to the nearest, and w = 1 lowered the objective by more than was said."""
+    X, signs = np.array([[1.0], [-1.0]]), np.array([1.0, -1.0])
+    proof = DualityGap.proved(
+        X, signs, loss="hinge", costs=np.ones(2), weights=np.array([0.0, 1.052]),
+        multipliers=np.full(2, 0.5), intercept=False,
+    )  # fmt: skip
+    lowered = 1 - Fraction(1, 2) / (Fraction(1.052) ** 2 / 2)
+    assert lowered > Fraction("0.096")
+    assert "by more than 0.097 of it (the least is at least 0.499999999)" in str(proof)
+    said = between(proof, Fraction(0), Fraction(1), "hyperplane")
+    assert "below 0.499999999999; this one has 0.553352000001" in said

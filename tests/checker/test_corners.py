@@ -16,11 +16,14 @@ from tests.kernel_direct import exact_objectives, exact_values
 from tests.problems_many import many
 
 import separatrix as sx
+from separatrix.certificates.duality_gap import DualityGap
 from separatrix.certificates.multiclass_gap import Named
+from separatrix.certificates.reading import from_json
 from separatrix.checker import Data, Refused, check
 from separatrix.checker.codec import Claim
 from separatrix.checker.gaps import between
 from separatrix.problem.canonical import as_checker_data, problem_from
+from separatrix.problem.fingerprint import fingerprint
 from separatrix.problem.kernels import Kernel
 
 
@@ -302,3 +305,35 @@ def test_a_class_without_a_cost_has_no_free_bias():
 def test_a_field_that_was_not_read_is_no_field():
     with pytest.raises(AttributeError):
         _ = Claim({}, "it", {}).nothing
+
+
+@pytest.mark.parametrize("kind", ["duality-gap", "multiclass-gap", "softmax-gap"])
+def test_one_class_is_no_problem_of_classes(kind):
+    """The library refused it, and the stand-alone checker called it proved."""
+    whole, X, y = MAKERS[kind](np.random.default_rng(0))
+    rows = as_checker_data(problem_from(X, y, True)).rows
+    data = Data(rows, [0] * len(X), X.shape[1], 1, ("0",))
+    whole["data"] |= {"classes": ["0"], "sha256": data.fingerprint()}
+    claim = whole["claim"] | {"costs": ["0x1p+0"], **WIDE}
+    nothing = [(0.0).hex()] * (1 + X.shape[1])
+    claim["weights"] = nothing if kind == "duality-gap" else [nothing]
+    for name in claim.keys() & {"rows", "rivals", "multipliers"}:
+        claim[name] = []
+    if kind == "duality-gap":
+        claim["positive"] = 0
+    with pytest.raises(Refused, match=r"two classes or more|positive must number"):
+        check(whole | {"claim": claim}, data)
+    with pytest.raises(Refused):
+        from_json(whole | {"claim": claim})
+
+
+def test_a_bound_on_a_weight_has_all_its_digits_however_small_it_is():
+    """Next to weights of 0 a bound of 1e-95 was cut at 2^-256: 1e18 times what it is."""
+    X, y = 1e98 * np.arange(4.0)[:, None], np.array([0, 1, 0, 1])
+    found = fingerprint(problem_from(X, y, True))
+    proof = DualityGap.proved(
+        X, np.where(y == 1, 1.0, -1.0), loss="logistic", costs=np.ones(4), weights=np.zeros(2),
+        multipliers=np.full(4, 0.25), ridge=0.0, data_sha256=found,
+    )  # fmt: skip
+    assert proof.dual > -1e3
+    assert by_checker(json.loads(proof.to_json()), X, y) == ""

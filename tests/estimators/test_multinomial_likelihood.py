@@ -176,7 +176,7 @@ def test_bounds_without_a_ridge_hold_and_cannot_be_forged(intercept, penalty):
             assert there >= proof.dual
         rows = as_checker_data(data_of(X, y, 3, intercept))
         plain = json.loads(proof.to_json())
-        assert "up to 1000 times as steep" in check(plain, rows)
+        assert "with coefficients up to 1000 times as large" in check(plain, rows)
         assert from_json(proof.to_json()).check(X, y)
         # A bound above the optimum, and one of the ridge's objective.
         for field, value in (("dual", (proof.primal * 1.01).hex()), ("ridge", "0x1p+0")):

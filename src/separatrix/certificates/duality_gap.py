@@ -1,21 +1,16 @@
 """How far a linear model is from the optimum, proved from the data alone.
 
-The longest of the certificates: the objectives that all gaps of linear models share come first.
-
 The objective at (w, b) bounds the optimum from above, the dual objective at any feasible alpha
-bounds it from below (weak duality). Both are enclosed here, whoever proposed the points and
-however. Rows may come in blocks (`prove_block`).
-
-`ScaledGap` speaks of columns divided by powers of two: a division without rounding, so what is
-proved of the divided columns is proved of the model that pays 1/2 sum_j (2^e_j w_j)^2.
-
-The two objectives at given points are enclosed from what each block of rows adds:
+bounds it from below (weak duality), whoever proposed the points and however:
 
     primal(w, b)  =  1/2 |w|^2 + 1/2 p b^2 + sum_i c_i loss(y_i (w.x_i + b))
     dual(a)       =  sum_i -c_i loss*(-a_i/c_i) - 1/2 |sum_i a_i y_i x_i|^2 (- ...)
 
 `terms_of` encloses what one block of rows adds to either, wherever the block is; the terms of two
 blocks are added. Rows in one piece are one block.
+
+`ScaledGap` speaks of columns divided by powers of two: a division without rounding, so what is
+proved of the divided columns is proved of the model that pays 1/2 sum_j (2^e_j w_j)^2.
 """
 
 from __future__ import annotations
@@ -51,10 +46,12 @@ from separatrix.problem.device_rows import blocks
 from separatrix.problem.equilibrate import divided_exactly
 from separatrix.problem.fingerprint import fingerprint_of_blocks
 from separatrix.problem.many_classes import REACH
-from separatrix.problem.signed import Violation, as_matrix, on_device, violations
+from separatrix.problem.signed import Violation, as_matrix, entries_of, on_device, violations
 
 # No number at all bounds the objective from below.
 NOTHING = Enclosure(np.float64(-math.inf), np.float64(-math.inf))
+# Which weights a bound speaks of where there is no penalty on them (`box_around`).
+WITHIN = f" with coefficients up to {REACH:.0f} times as large"
 _MOST_ROWS = 2**36
 
 
@@ -175,14 +172,13 @@ def dual_of(terms: Terms, bias_penalty: float | None, box: np.ndarray | None = N
     penalty on w: then every w with |w_j| <= box_j has an objective of at least the first sum of the
     dual minus u.w, by the definition of the conjugate.
     """
-    if terms.gain.high == -math.inf or (bias_penalty == 0.0 and math.fsum(terms.balance) != 0.0):
+    balance, value = np.array(terms.balance), terms.gain
+    if value.high == -math.inf or (bias_penalty == 0.0 and rounded_sum(balance) != 0.0):
         return NOTHING
     if box is not None and not np.isfinite(box).all():
         return NOTHING
-    value = terms.gain
     if bias_penalty and terms.balance:
-        lacking = Enclosure.exact(np.array(terms.balance)).sum()
-        value = value - penalty_of_biases(lacking, bias_penalty)
+        value = value - penalty_of_biases(Enclosure.exact(balance).sum(), bias_penalty)
     total = terms.total
     return value - (half_square(total) if box is None else (total.size() * box).sum())
 
@@ -268,10 +264,10 @@ def _gain(loss: str, costs: np.ndarray, alpha: np.ndarray, share: float) -> Encl
     return sum_of(terms, Enclosure.exact(alpha[used]), Enclosure.exact(costs[used]))
 
 
-def box_around(X: Any, w: np.ndarray, alpha: np.ndarray, reach: float) -> np.ndarray:
+def box_around(X: Any, w: np.ndarray, alpha: np.ndarray) -> np.ndarray:
     """Bound sizes of coefficients far beyond w from above, as docs/certificates.md states them.
 
-    B_j = reach (|w_j| + sum_i a_i / sum_i a_i |x_ij|), without a quotient by 0; w may have a column
+    B_j = 1000 (|w_j| + sum_i a_i / sum_i a_i |x_ij|), without a quotient by 0; w may have a column
     for each class.
     """
     sizes, met = Enclosure.exact(np.zeros(X.shape[1])), np.zeros(X.shape[1], dtype=bool)
@@ -284,7 +280,7 @@ def box_around(X: Any, w: np.ndarray, alpha: np.ndarray, reach: float) -> np.nda
     typical = Enclosure.exact(alpha).sum() / sizes
     further = np.where(met, typical.high, 0.0).reshape(-1, *[1] * (w.ndim - 1))
     beyond = Enclosure.exact(abs(w)) + further
-    return np.asarray((beyond * reach).high)
+    return np.asarray((beyond * REACH).high)
 
 
 # ---- how far a linear model is from the optimum, proved from the data alone
@@ -323,13 +319,9 @@ class DualityGap(TwoBounds):
         if not hasattr(X, "stored"):
             return super().check(X, y)
         K, rows, codes = len(X.classes), X, None
-        if not (
-            self._is_about(
-                X.shape, K, lambda name: fingerprint_of_blocks(X.blocks, X.shape, K, name)
-            )
-            and self.ridge
-            and np.isfinite(self.costs).all()
-        ):
+        name_like = partial(fingerprint_of_blocks, X.blocks, X.shape, K)
+        is_about = self._is_about(X.shape, K, name_like)
+        if not (is_about and self.ridge and np.isfinite(self.costs).all()):
             return False
         if X.shape[0] <= _FEW_ROWS:  # a fit brings them together too, and sums what blocks cannot
             parts, numbers = zip(*X.blocks(), strict=True)
@@ -372,13 +364,9 @@ class DualityGap(TwoBounds):
     def _found(self, X: Any, signs: np.ndarray | None, wide: float) -> Iterator[Found]:
         if on_device(X) and X.size <= _FEW_THERE:
             X = as_matrix(X.to_host())
-        ways: tuple[str, ...] = WAYS[:1]
-        if signs is None:
-            ways = WAYS[:2]
-        elif not on_device(X):
-            ways = ways_for(X.nnz if hasattr(X, "nnz") else X.shape[0] * X.shape[1])
+        ways = WAYS[:2] if signs is None else WAYS[:1] if on_device(X) else ways_for(entries_of(X))
         model = self._model
-        box = None if self.ridge else box_around(X, model.w, self.multipliers, REACH)
+        box = None if self.ridge else box_around(X, model.w, self.multipliers)
         for way in ways:
             joined: Terms | None = None
             for rows, block, own in self._blocks(X, signs):
@@ -412,13 +400,12 @@ class DualityGap(TwoBounds):
         return self.stating(*self._objectives(terms), SLACK)
 
     def _shown(self, terms: Terms, margins: Callable[[], np.ndarray]) -> dict[str, Any]:
-        points, w, found = (self.costs, self.multipliers, margins()), self._model.w, terms.total
-        missed = violations(self.loss, *points, w, self.ridge, found.middle)
+        points, w = (self.costs, self.multipliers, margins()), self._model.w
+        missed = violations(self.loss, *points, w, self.ridge, terms.total.middle)
         return {"violations": missed, "margins": points[2]}
 
     def __str__(self) -> str:
-        reach = "" if self.ridge else f" up to {REACH:.0f} times as steep"
-        return self._in_words(f"hyperplane{reach} lowers")
+        return self._in_words(f"hyperplane{'' if self.ridge else WITHIN} lowers")
 
 
 @dataclass(frozen=True, eq=False)
@@ -429,9 +416,8 @@ class DualityGaps(EachMachine):
         """Prove every machine's bounds again."""
         classes = X.classes if hasattr(X, "stored") else np.unique(np.asarray(on_host(y)))
         numbers = [machine.positive for machine in self.machines]
-        return numbers == list(range(len(classes))) and all(
-            machine.check(X, y) for machine in self.machines
-        )
+        every = numbers == list(range(len(classes)))
+        return every and all(machine.check(X, y) for machine in self.machines)
 
 
 @dataclass(frozen=True, eq=False)
@@ -446,9 +432,8 @@ class PairGaps(EachMachine):
         """Prove every machine's bounds again, from the rows of its two classes."""
         classes, codes = np.unique(np.asarray(on_host(y)), return_inverse=True)
         every = tuple(combinations(range(len(classes)), 2))
-        if self.pairs != every or len(self.machines) != len(every):
-            return False
-        return parts_hold(self.machines, every, X, codes)
+        whole = self.pairs == every and len(self.machines) == len(every)
+        return whole and parts_hold(self.machines, every, X, codes)
 
 
 def prove_block(block: Block, alpha: np.ndarray, posed: Posed, weights: np.ndarray) -> Sums:
@@ -481,14 +466,13 @@ class ScaledGap(Written):
     @property
     def machines(self) -> tuple[DualityGap, ...]:
         """The certificates of the divided columns, one a machine."""
-        if isinstance(self.inner, DualityGaps):
-            return self.inner.machines
-        return (self.inner,)
+        return self.inner.machines if isinstance(self.inner, DualityGaps) else (self.inner,)
 
     def check(self, X: Any, y: Any) -> bool:
         """Prove both bounds again from the columns as given; other data are refused."""
-        X = as_matrix(X)
-        if X.shape[1] != len(self.exponents):
+        X, K = as_matrix(X), len(self.machines[0].classes)
+        numbers = [machine.positive for machine in self.machines]
+        if X.shape[1] != len(self.exponents) or numbers != ([1] if K == 2 else list(range(K))):
             return False
         divided = divided_exactly(X, self.exponents)
         return divided is not None and self.inner.check(divided, y)

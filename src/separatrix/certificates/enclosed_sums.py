@@ -61,10 +61,10 @@ def dot_error(terms: Any, sizes: Any) -> Any:
     """
     if not (terms if isinstance(terms, float) else np.max(terms)) < _MOST_TERMS:
         raise ValueError("a sum of more than 2^40 products is not bounded here")
-    return (1.001 * (terms + 2.0) * UNIT) * sizes + 8.0 * (terms + 1.0) * LEAST
+    return dot_share(terms) * sizes + 8.0 * (terms + 1.0) * LEAST
 
 
-def dot_share(terms: float) -> float:
+def dot_share(terms: Any) -> Any:
     """Bound the same as a share of the sum of sizes, which may itself have been computed.
 
     What underflows is left to `enclosure.safely`.
@@ -129,7 +129,8 @@ class _Plain:
         if self.rounded:  # a number that vanished is as good as a least normal one
             factors = factors + LEAST_NORMAL
         values = _product(self.block.T, A)
-        if self.sizes is self.block and not self.rounded and _is_one_not_below_zero(A):
+        is_positive = A.shape[1] == 1 and bool((A >= 0.0).all())
+        if self.sizes is self.block and is_positive and not self.rounded:
             sizes = values  # the same products, added in the same order
         else:
             sizes = _product(self.sizes.T, factors)
@@ -149,11 +150,6 @@ def _is_tensor(block: Any) -> bool:
 def _sizes(block: np.ndarray, room: np.ndarray) -> np.ndarray:
     """Return the sizes of entries, in this room; the block itself where none is below zero."""
     return block if block.min(initial=0.0) >= 0.0 else np.abs(block, out=room)
-
-
-def _is_one_not_below_zero(factors: np.ndarray) -> bool:
-    """Whether there is one column, of numbers that are not below zero."""
-    return factors.shape[1] == 1 and bool((factors >= 0.0).all())
 
 
 def _largest(factors: np.ndarray) -> np.ndarray:
@@ -196,8 +192,6 @@ def _compensated(block: Any, factor: np.ndarray, starts: Any, wide: float) -> En
     else:
         high, left = _two_products(block, factor)
         most = np.asarray(abs(high).max(axis=1, initial=0.0))
-    if terms > _MOST_COMPENSATED:
-        raise ValueError("a sum of more than 2^25 products is not compensated here")
 
     def along(parts: np.ndarray) -> np.ndarray:
         if line is None:
@@ -207,8 +201,10 @@ def _compensated(block: Any, factor: np.ndarray, starts: Any, wide: float) -> En
 
     for start in starts:
         most = np.maximum(most, abs(start))
-    # A power of two above (terms + 2) times the largest term.
-    step = np.ldexp(1.0, np.frexp((terms + 4.0) * most)[1])
+    # A power of two above (terms + 2) times the largest term; where there is none, no bound. Nor is
+    # there one for so many terms that their high parts may not add up exactly.
+    above = (terms + 4.0) * most if terms <= _MOST_COMPENSATED else np.full_like(most, math.inf)
+    step = np.where(above < math.inf, np.ldexp(1.0, np.frexp(above)[1]), math.inf)
     spread = step[:, None] if line is None else step[line]
     upper = (spread + high) - spread
     rest = high - upper

@@ -54,26 +54,22 @@ require_denormals()
 def below(values: Any) -> Any:
     """Return numbers below the given ones; NaN becomes -inf."""
     moved = _away(values)
-    if isinstance(values, float):
-        lower = values - moved
-        return lower if lower == lower else np.float64(-math.inf)
-    # In place: a large array costs more to lay out than to compute.
     if isinstance(moved, np.ndarray):
+        # In place: a large array costs more to lay out than to compute.
         np.subtract(values, moved, out=moved)
         return np.fmax(moved, -math.inf, out=moved)
-    return np.fmax(values - moved, -math.inf)
+    lower = values - moved
+    return lower if lower == lower else np.float64(-math.inf)
 
 
 def above(values: Any) -> Any:
     """Return numbers above the given ones; NaN becomes inf."""
     moved = _away(values)
-    if isinstance(values, float):
-        upper = values + moved
-        return upper if upper == upper else np.float64(math.inf)
     if isinstance(moved, np.ndarray):
         moved += values
         return np.fmin(moved, math.inf, out=moved)
-    return np.fmin(values + moved, math.inf)
+    upper = values + moved
+    return upper if upper == upper else np.float64(math.inf)
 
 
 def safely(values: Any) -> Any:
@@ -356,13 +352,12 @@ def sum_of(terms: Callable[..., Enclosure], *rows: Any) -> Enclosure:
     >>> bool(sum_of(lambda a, b: a * b, two, np.ones(2)).contains(3.0))
     True
     """
-    first, found = rows[0].low if isinstance(rows[0], Enclosure) else rows[0], []
+    first = rows[0].low if isinstance(rows[0], Enclosure) else rows[0]
     step = max(1, 8 * AT_A_TIME * len(first) // max(1, first.size))
     if 0 < len(first) <= step:
         return terms(*rows).sum()
-    for begin in range(0, len(first), step):
-        found.append(terms(*(each[begin : begin + step] for each in rows)).sum())
-    return Enclosure.stacked(found).sum()
+    stretches = (slice(begin, begin + step) for begin in range(0, len(first), step))
+    return Enclosure.stacked([terms(*(each[s] for each in rows)).sum() for s in stretches]).sum()
 
 
 def rounded(value: Fraction) -> tuple[float, float]:

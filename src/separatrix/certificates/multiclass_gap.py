@@ -88,13 +88,9 @@ def are_feasible(named: Named, codes: np.ndarray, costs: np.ndarray, n_classes: 
     named_once = named.are_named_once(len(codes), n_classes)
     if not named_once or (codes[rows] == rivals).any() or not (multipliers >= 0.0).all():
         return False
-    if len(rows) == 0:
-        return True
     totals = np.bincount(rows, multipliers, minlength=len(costs))
     # Sums of at most n_classes numbers: what rounding leaves open is summed exactly.
     counts = np.bincount(rows, minlength=len(costs))
-    if counts.max() >= n_classes:
-        return False
     clear = totals + dot_error(counts.astype(np.float64) + 2.0, totals) <= costs
     values, ends = multipliers[np.argsort(rows, kind="stable")], np.cumsum(counts)
     for row in np.flatnonzero(~clear & (counts > 0)):

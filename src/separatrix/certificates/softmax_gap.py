@@ -26,16 +26,21 @@ import numpy as np
 
 from separatrix._device import on_host, torch_module
 from separatrix._sparse import sparse as sp
-from separatrix.certificates.duality_gap import NOTHING, box_around, half_square, penalty_of_biases
+from separatrix.certificates.duality_gap import (
+    NOTHING,
+    WITHIN,
+    box_around,
+    half_square,
+    penalty_of_biases,
+)
 from separatrix.certificates.enclosed_functions import TRUSTED_UNITS, exp, require_functions
 from separatrix.certificates.enclosed_sums import dot_error
 from separatrix.certificates.enclosure import LEAST, LEAST_NORMAL, Enclosure, sum_of
-from separatrix.certificates.multiclass_gap import WeightsByClass
+from separatrix.certificates.multiclass_gap import WeightsByClass, losses_of
 from separatrix.certificates.two_bounds import Found
 from separatrix.checker.codec import require
 from separatrix.problem.device_rows import blocks
-from separatrix.problem.many_classes import REACH
-from separatrix.problem.signed import as_matrix, on_device
+from separatrix.problem.signed import on_device
 
 _ENTRIES_AT_A_TIME = 1 << 18
 _SPARSE_ENTRIES = 1 << 22
@@ -78,28 +83,24 @@ class SoftmaxGap(WeightsByClass):
         return {k: v for k, v in super().claim().items() if not (k == "ridge" and v == 1.0)}
 
     def __str__(self) -> str:
-        reach = "" if self.ridge else f" up to {REACH:.0f} times as steep"
-        return self._in_words(f"{len(self.classes)} weight vectors{reach} lower")
-
-    @staticmethod
-    def _placed(X: Any) -> Any:
-        return as_matrix(on_host(X))
+        return self._in_words(
+            f"{len(self.classes)} weight vectors{'' if self.ridge else WITHIN} lower"
+        )
 
     def _found(self, X: Any, codes: np.ndarray, wide: float) -> Iterator[Found]:
         """Bound errors for all classes at once, which is cheaper, and then class by class."""
         penalty, costs = self._penalty, self.costs
-        box = None if self.ridge else box_around(X, self._W, costs, REACH)
+        box = None if self.ridge else box_around(X, self._W, costs)
         for by_column in (False, True):
-            with np.errstate(over="ignore", invalid="ignore", under="ignore", divide="ignore"):
-                enclosed = self.one_pass(X, codes, by_column, wide)
-                losses = Enclosure(np.zeros(len(codes)), enclosed.losses)
-                primal = self._primal(losses, self.ridge)
-                if penalty == 0.0:
-                    dual = _mended_dual(enclosed, codes, costs, wide, box)
-                else:  # that of softmax itself
-                    dual = gain_of(enclosed, costs) - _spent(enclosed.pulls, box)
-                    if penalty:
-                        dual = dual - penalty_of_biases(enclosed.excess, penalty)
+            enclosed = self.one_pass(X, codes, by_column, wide)
+            losses = Enclosure(np.zeros(len(codes)), enclosed.losses)
+            primal = self._primal(losses, self.ridge)
+            if penalty == 0.0:
+                dual = _mended_dual(enclosed, codes, costs, wide, box)
+            else:  # that of softmax itself
+                dual = gain_of(enclosed, costs) - _spent(enclosed.pulls, box)
+                if penalty:
+                    dual = dual - penalty_of_biases(enclosed.excess, penalty)
             yield Found(primal, dual.at_least(0.0))  # no loss is below 0
 
     def one_pass(
@@ -169,7 +170,7 @@ class SoftmaxGap(WeightsByClass):
 def gain_of(enclosed: SoftmaxPass, costs: np.ndarray) -> Enclosure:
     """Bound sum_i c_i H(q_i) from below; no entropy is below 0."""
     entropies = np.where(np.isnan(enclosed.entropies), 0.0, np.maximum(enclosed.entropies, 0.0))
-    return sum_of(lambda h, c: h * c, Enclosure.exact(entropies), costs)
+    return losses_of(Enclosure.exact(entropies), costs)
 
 
 class Mending(NamedTuple):
@@ -207,11 +208,7 @@ def mending(
 
 
 def _mended_dual(
-    enclosed: SoftmaxPass,
-    codes: np.ndarray,
-    costs: np.ndarray,
-    wide: float,
-    box: np.ndarray | None = None,
+    enclosed: SoftmaxPass, codes: np.ndarray, costs: np.ndarray, wide: float, box: Any = None
 ) -> Enclosure:
     """Enclose the dual objective of softmax with its sums mended."""
     mended = mending(enclosed, codes, costs, wide)
@@ -309,14 +306,7 @@ def _own_entropy(others: np.ndarray) -> Enclosure:
 
 
 def _sums(
-    xp: Any,
-    block: Any,
-    sizes: Any,
-    own: Any,
-    cost: Any,
-    shares: Any,
-    share_sizes: Any,
-    wider: Any,
+    xp: Any, block: Any, sizes: Any, own: Any, cost: Any, shares: Any, share_sizes: Any, wider: Any
 ) -> list[Any]:
     """Return the sums of one block as computed: pulls, excess and members, each with its size.
 

@@ -5,10 +5,9 @@ The least objective lies between `dual` and `primal`. `proved` finds both bounds
 must be (`require_sound`), and how they bound the objective (`_found`). Several models, one a class
 or one a pair of classes, have one certificate each (`EachMachine`).
 
-What every certificate says of its data, and its JSON form.
-
-JSON holds the fields that the checker's table names, in its order. Floats are C99 hexadecimal text,
-so that they come back with the same bits; `reading` is the other direction.
+First stands what every certificate says of its data, and its JSON form: the fields that the
+checker's table names, in its order, and floats as C99 hexadecimal text, so that they come back with
+the same bits. `reading` is the other direction.
 """
 
 from __future__ import annotations
@@ -27,6 +26,7 @@ import numpy as np
 from separatrix._device import on_host
 from separatrix.certificates.enclosure import Enclosure
 from separatrix.checker.codec import Refused, require
+from separatrix.checker.exact import at_least, at_most
 from separatrix.checker.kinds import CLAIMS, FORMAT, KERNEL, WITNESS
 from separatrix.problem.canonical import Problem, counted_rows, data_of, n_classes_of, problem_from
 from separatrix.problem.fingerprint import fingerprint
@@ -234,18 +234,13 @@ class TwoBounds(Written, AboutData):
     def check(self, X: Any, y: Any = None) -> bool:
         """Prove the claim again from the data; other data are refused."""
         classes, codes = np.unique(np.asarray(on_host(y)), return_inverse=True)
-        X, K = self._placed(X), len(classes)
-        with np.errstate(all="ignore"):
-            return self._is_about(
-                X.shape,
-                K,
-                lambda name: fingerprint(data_of(X, codes, K, self.intercept), name),
-            ) and self._is_found_again(X, codes)
+        X, K = as_matrix(X), len(classes)
 
-    @staticmethod
-    def _placed(X: Any) -> Any:
-        """Return the rows where they are summed."""
-        return as_matrix(X)
+        def name_like(name: str) -> str:
+            return fingerprint(data_of(X, codes, K, self.intercept), name)
+
+        with np.errstate(all="ignore"):
+            return self._is_about(X.shape, K, name_like) and self._is_found_again(X, codes)
 
     def _is_about(
         self, shape: tuple[int, int], n_classes: int, same_kind: Callable[[str], str]
@@ -259,11 +254,9 @@ class TwoBounds(Written, AboutData):
         except Refused:
             return False
         name = self.data_sha256
-        if not self.speaks_of(shape, n_classes):
-            return False
-        if not isinstance(name, str) or not name:  # none, or one that has yet to be made
-            return True
-        return same_kind(name) == name
+        is_named = isinstance(name, str) and name  # else there is none, or it has yet to be made
+        same = self.speaks_of(shape, n_classes)
+        return same and (not is_named or same_kind(str(name)) == name)
 
     def require_sound(self) -> None:
         """Refuse by name what makes this no claim, whatever the data."""
@@ -308,9 +301,10 @@ class TwoBounds(Written, AboutData):
         """Say in one sentence what is proved of all such models."""
         if not self.holds:
             return "not proved: one of the two bounds is not finite"
+        share, least = at_most(self.gap, 2), at_least(self.dual, 9)
         return (
-            f"proved: no {what} the objective, {self.primal:.9g}, by more than {self.gap:.2g} of "
-            f"it (the least is at least {self.dual:.9g}){assuming}"
+            f"proved: no {what} the objective, {self.primal:.9g}, by more than {share} of "
+            f"it (the least is at least {least}){assuming}"
         )
 
 
@@ -336,7 +330,7 @@ class EachMachine:
     def __str__(self) -> str:
         return (
             f"proved: no {self._what} lowers the objective of any of the {len(self.machines)} "
-            f"models{self._which} by more than {self.gap:.2g} of it"
+            f"models{self._which} by more than {at_most(self.gap, 2)} of it"
         )
 
 

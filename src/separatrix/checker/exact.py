@@ -14,9 +14,10 @@ import sys
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from fractions import Fraction
 from functools import cached_property, reduce
-from itertools import chain, islice, pairwise, repeat
+from itertools import accumulate, chain, islice, pairwise, repeat
 from operator import mul, or_
 from typing import Any
 
@@ -27,20 +28,6 @@ LEAF_ROWS = 4096
 FEW_COLUMNS, MANY_COLUMNS = 1 << 16, 1 << 32  # column numbers of two and of four bytes
 
 Row = tuple[Sequence[int], Sequence[float]]  # column numbers, ascending, and their non-zero values
-
-
-def fingerprint(
-    rows: Sequence[Row], codes: Sequence[int], n_features: int, n_classes: int, like: str = SECOND
-) -> str:
-    """Return the fingerprint of the same kind as `like`."""
-    shape = _bytes("q", [len(rows), n_features, n_classes])
-    if not like.startswith(SECOND):
-        return _first(rows, codes, shape)
-    digest = hashlib.sha256(b"separatrix-data-2\n" + shape)
-    digest.update(hashlib.sha256(_bytes("I", codes)).digest())
-    for begin in range(0, len(rows), LEAF_ROWS):
-        digest.update(_leaf(rows[begin : begin + LEAF_ROWS], n_features))
-    return SECOND + digest.hexdigest()
 
 
 def is_fingerprint(name: object) -> bool:
@@ -77,25 +64,9 @@ def _leaf(rows: Sequence[Row], d: int) -> bytes:
     return digest.digest()
 
 
-def _first(rows: Sequence[Row], codes: Sequence[int], shape: bytes) -> str:
-    """Return the fingerprint that certificates of version 0.1 have."""
-    starts, indices, values = array("q", [0]), array("q"), array("d")
-    for columns, entries in rows:
-        indices.extend(columns)
-        values.extend(entries)
-        starts.append(len(indices))
-    digest = hashlib.sha256(b"separatrix-data-1\n" + shape + _bytes("q", codes))
-    for part in (starts, indices, values):
-        digest.update(_little(part))
-    return digest.hexdigest()
-
-
 def _bytes(kind: str, numbers: Iterable[float]) -> bytes:
-    return _little(array(kind, numbers))
-
-
-def _little(part: array[int] | array[float]) -> bytes:
     """Return numbers as little-endian bytes."""
+    part = array(kind, numbers)
     if sys.byteorder == "big":
         part.byteswap()
     return part.tobytes()
@@ -136,6 +107,20 @@ def integer_vectors(vectors: Sequence[Sequence[float]]) -> tuple[list[list[int]]
 def ratio(number: int, exponent: int) -> Fraction:
     """Return number * 2**exponent, for an exponent that is not above zero."""
     return Fraction(number, 1 << -exponent)
+
+
+def at_least(value: float, digits: int) -> str:
+    """Return a number in so many digits that is not above the given one.
+
+    >>> at_least(0.09649, 2), at_most(0.09641, 2)
+    ('0.096', '0.097')
+    """
+    return f"{float(Context(digits, ROUND_FLOOR).create_decimal(value)):.{digits}g}"
+
+
+def at_most(value: float, digits: int) -> str:
+    """Return a number in so many digits that is not below the given one."""
+    return f"{float(Context(digits, ROUND_CEILING).create_decimal(value)):.{digits}g}"
 
 
 def square(numbers: Iterable[int]) -> int:
@@ -189,7 +174,19 @@ class Data:
 
     def fingerprint(self, like: str = SECOND) -> str:
         """Return the fingerprint of the data, of the same kind as `like`."""
-        return fingerprint(self.rows, self.codes, self.n_features, self.n_classes, like)
+        shape = _bytes("q", [len(self.rows), self.n_features, self.n_classes])
+        if like.startswith(SECOND):
+            digest = hashlib.sha256(b"separatrix-data-2\n" + shape)
+            digest.update(hashlib.sha256(_bytes("I", self.codes)).digest())
+            for begin in range(0, len(self.rows), LEAF_ROWS):
+                digest.update(_leaf(self.rows[begin : begin + LEAF_ROWS], self.n_features))
+            return SECOND + digest.hexdigest()
+        digest = hashlib.sha256(b"separatrix-data-1\n" + shape + _bytes("q", self.codes))
+        columns, values = (chain.from_iterable(parts) for parts in zip(*self.rows, strict=True))
+        starts = accumulate((len(entries) for _, entries in self.rows), initial=0)
+        for kind, numbers in (("q", starts), ("q", columns), ("d", values)):
+            digest.update(_bytes(kind, numbers))
+        return digest.hexdigest()
 
     def scores(self, weights: Sequence[int], intercept: bool) -> Iterator[int]:
         """Yield b + w.x of every row in units of ``2**exponent``, for [b, w_1, ..., w_d]."""

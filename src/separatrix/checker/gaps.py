@@ -1,23 +1,16 @@
 """Duality gaps of linear models: the objective at the weights, and the dual at the multipliers.
 
-docs/certificates.md states both for two classes; for one weight vector a class (Crammer-Singer,
-and of the multinomial model) they are, with u_k = sum_i a_ik x_i and r_k = sum_i a_ik:
+docs/certificates.md states both for two classes; for one weight vector a class they are, with
+u_k = sum_i a_ik x_i and r_k = sum_i a_ik:
 
     1/2 sum_k |w_k|^2 + p/2 sum_k b_k^2 + sum_i c_i loss_i                          at most primal
     gain - 1/2 sum_k |u_k|^2 - 1/(2p) sum_k r_k^2                                   at least dual
 
-with the loss max_k (1[k != y] + z_k - z_y) and any feasible multipliers. Hinges are computed in
-integers; of the other losses exp and log are enclosed, and quotients by costs are cut at 256 bits,
-always against the claim.
-
-The multinomial model: the objective at the weights, and the dual at their softmax.
-
-    1/2 sum_k |w_k|^2 + p/2 sum_k b_k^2 + sum_i c_i log sum_k exp(z_ik - z_iy)      at most primal
-    sum_i c_i H(q_i) - 1/2 sum_k |u_k|^2 - 1/(2p) sum_k r_k^2                       at least dual
-
-for any probabilities q, with a_ik = c_i (1[k = y_i] - q_ik), u_k = sum_i a_ik x_i, r_k = sum_i a_ik
-and H the entropy. Probabilities are integers in units of a power of two; exp and log are enclosed,
-always against the claim.
+Crammer and Singer's loss is max_k (1[k != y] + z_k - z_y), for any feasible multipliers. That of
+the multinomial model is log sum_k exp(z_k - z_y), with a_ik = c_i (1[k = y_i] - q_ik) for any
+probabilities q; its gain is the sum of c_i times their entropy, and q is the softmax here, in units
+of a power of two. Hinges are computed in integers; of the other losses exp and log are enclosed,
+and quotients by costs are cut at 256 bits, always against the claim.
 """
 
 from __future__ import annotations
@@ -31,10 +24,21 @@ from typing import NamedTuple
 
 from .codec import Claim, Refused, require
 from .enclosed import BITS, exp, log, log1p_exp
-from .exact import Data, Shares, distinct, integer_vectors, integers, ratio, square
+from .exact import (
+    Data,
+    Shares,
+    at_least,
+    at_most,
+    distinct,
+    integer_vectors,
+    integers,
+    ratio,
+    square,
+)
 
 QUOTIENT = 256
 REACH = 1000  # without a penalty on w, the bound speaks of weights up to so many times as large
+WITHIN = f" with coefficients up to {REACH} times as large"
 
 
 def check_duality_gap(data: Data, claim: Claim, intercept: bool) -> str:
@@ -46,16 +50,16 @@ def check_duality_gap(data: Data, claim: Claim, intercept: bool) -> str:
     model = Model(data, claim, [claim.weights], intercept)
     if claim.loss == "logistic" and model.is_hard:
         raise Refused("costs of a logistic loss must be finite: no margin has a loss of 0")
-    reach = "" if claim.ridge else f" up to {REACH} times as steep"
-    return between(claim, primal_of(model, signs), _dual(model, signs), f"hyperplane{reach}")
+    what = f"hyperplane{'' if claim.ridge else WITHIN}"
+    return between(claim, primal_of(model, signs), _dual(model, signs), what)
 
 
 def check_scaled_gap(data: Data, claim: Claim, intercept: bool) -> str:
     """Claim: those gaps, for columns divided by powers of two; the data are these columns."""
-    said = [check_duality_gap(data, model, intercept) for model in claim.machines]
-    numbers = [model.positive for model in claim.machines]
-    if numbers not in ([1], list(range(data.n_classes))) or len(numbers) == data.n_classes == 2:
+    numbers = [1] if data.n_classes == 2 else list(range(data.n_classes))
+    if [model.positive for model in claim.machines] != numbers:
         raise Refused("there must be one model, or one for each of more than two classes")
+    said = [check_duality_gap(data, model, intercept) for model in claim.machines]
     return f"{'; '.join(said)} (each column divided by a power of two)"
 
 
@@ -88,7 +92,8 @@ def between(claim: Claim, primal: Fraction, dual: Fraction, what: str) -> str:
     require(primal <= high, "the objective at the weights is above the upper bound")
     require(dual >= low, "the multipliers do not prove the lower bound")
     require(low <= high, "the bounds cross")
-    return f"no {what} has an objective below {claim.dual:.12g}; this one has {claim.primal:.12g}"
+    least, most = at_least(claim.dual, 12), at_most(claim.primal, 12)
+    return f"no {what} has an objective below {least}; this one has {most}"
 
 
 def primal_of(model: Model, signs: list[int]) -> Fraction:
@@ -149,28 +154,31 @@ def _dual(model: Model, signs: list[int]) -> Fraction:
     claim, costs, named = model.claim, model.limits, named_multipliers(model)
     whole_a, unit = integers(claim.multipliers)
     shares = [(row, signs[row] * a) for row, a in zip(claim.rows, whole_a, strict=True)]
-    lost = model.unbalanced([shares], unit)
-    if claim.ridge:
-        lost += model.squares([shares], unit)
-    else:
-        lost += _in_a_box(model.data, claim, shares, unit)
+    lost = _spent(model, shares, [model.data.combination(shares)], unit + model.data.exponent)
     used = [(a, costs[row]) for row, a in named if a]
-    return gain_of(claim.loss, used, ratio(sum(whole_a), unit)) - lost
+    gain = gain_of(claim.loss, used, ratio(sum(whole_a), unit))
+    return gain - lost - model.unbalanced([shares], unit)
 
 
-def _in_a_box(data: Data, claim: Claim, shares: Shares, unit: int) -> Fraction:
-    """Return sum_j |u_j| B_j, B_j = 1000 (|w_j| + sum a / sum a |x_j|)."""
-    sizes, u = Counter[int](), data.combination(shares)
+def _spent(model: Model, shares: Shares, sums: list[dict[int, int]], unit: int) -> Fraction:
+    """Return 1/2 sum_k |u_k|^2, for u in such units; without a ridge sum_jk |u_jk| B_jk.
+
+    B_jk = 1000 (|w_jk| + sum a / sum a |x_j|), and the shares of rows are a, or -a.
+    """
+    if model.ridge:
+        return ratio(sum(square(u.values()) for u in sums), 2 * unit) / 2
+    sizes, total, lost = Counter[int](), 0, 0
     for row, share in shares:
-        for j, x in zip(*data.whole[row], strict=True):
+        total += abs(share) << -model.data.exponent
+        for j, x in zip(*model.data.whole[row], strict=True):
             sizes[j] += abs(share * x)
-    total, lost = sum(abs(share) for _, share in shares) << -data.exponent, 0
-    weights, exponent = integers(claim.weights)
-    for j, value in u.items():
-        if value:  # then some a |x_j| is not zero
-            typical = -((-total << (QUOTIENT - exponent)) // sizes[j])
-            lost += abs(value) * ((abs(weights[1 + j]) << QUOTIENT) + typical)
-    return REACH * ratio(lost, unit + data.exponent + exponent - QUOTIENT)
+    bits = QUOTIENT + max(sizes.values(), default=0).bit_length()
+    for w, u in zip(model.weights, sums, strict=True):
+        for j, value in u.items():
+            if value:  # then some a |x_j| is not zero
+                typical = -((-total << (bits - model.exponent)) // sizes[j])
+                lost += abs(value) * ((abs(w[1 + j]) << bits) + typical)
+    return REACH * ratio(lost, unit + model.exponent - bits)
 
 
 def gain_of(loss: str, used: list[tuple[float, float]], total: Fraction) -> Fraction:
@@ -210,6 +218,7 @@ class Model:
 
     def __init__(self, data: Data, claim: Claim, vectors: list[list[float]], intercept: bool):
         self.data, self.claim, self.intercept = data, claim, intercept
+        require(data.n_classes > 1, "there must be two classes or more")
         penalty = getattr(claim, "bias_penalty", 0.0)  # where there is none, b is free
         require(penalty >= 0.0, "bias_penalty must be at least 0")
         self.penalty = Fraction(penalty) if intercept else None
@@ -238,11 +247,6 @@ class Model:
         biases = ratio(square(w[0] for w in self.weights), 2 * self.exponent)
         return (found + (self.penalty or 0) * biases) / 2
 
-    def squares(self, shares: list[Shares], unit: int) -> Fraction:
-        """Return 1/2 sum_k |u_k|^2 for shares a_ik in such units, one list a weight vector."""
-        sums = [self.data.combination(each) for each in shares]
-        return ratio(sum(square(u.values()) for u in sums), 2 * (unit + self.data.exponent)) / 2
-
     def unbalanced(self, shares: list[Shares], unit: int) -> Fraction:
         """Return what the dual loses where shares do not sum to zero; refuse it of free biases."""
         balances = [sum(share for _, share in each) for each in shares]
@@ -259,7 +263,8 @@ def check_multiclass_gap(data: Data, claim: Claim, intercept: bool) -> str:
     primal = model.norm() + ratio(losses, model.unit + model.cost_unit)
     shares, unit = class_shares(data, claim, model.limits)
     gain = ratio(sum(integers(claim.multipliers)[0]), unit)
-    lost = model.squares(shares, unit) + model.unbalanced(shares, unit)
+    sums = [data.combination(each) for each in shares]
+    lost = _spent(model, [], sums, unit + data.exponent) + model.unbalanced(shares, unit)
     return between(claim, primal, gain - lost, model.what)
 
 
@@ -294,14 +299,16 @@ def check_softmax_gap(data: Data, claim: Claim, intercept: bool) -> str:
     primal = model.norm() + point.losses
     if model.penalty == 0:
         rest, sums, unit, mass = mended(model, point)
-        lost = _spent(model, sums, unit) / mass ** (2 if model.ridge else 1)
-        dual = rest * point.entropy - lost
     else:
+        rest, mass, unit = Fraction(1), 1, point.unit + data.exponent
         sums = [data.combination(each) for each in point.shares]
-        lost = _spent(model, sums, point.unit + data.exponent)
-        dual = point.entropy - lost - model.unbalanced(point.shares, point.unit)
-    reach = "" if model.ridge else f" up to {REACH} times as steep"
-    return between(claim, primal, max(dual, Fraction(0)), model.what + reach)
+    lost = _spent(model, list(enumerate(model.costs)), sums, unit)
+    dual = rest * point.entropy - lost / mass ** (2 if model.ridge else 1)
+    if model.penalty:
+        dual -= model.unbalanced(point.shares, point.unit)
+    return between(
+        claim, primal, max(dual, Fraction(0)), model.what + ("" if model.ridge else WITHIN)
+    )
 
 
 class SoftmaxPoint(NamedTuple):
@@ -343,26 +350,6 @@ def softmax_point(model: Model, share: Fraction = Fraction(1)) -> SoftmaxPoint:
     return SoftmaxPoint(bits, unit, ratio(losses, unit), ratio(gain, unit - BITS), shares, taken)
 
 
-def _spent(model: Model, sums: list[dict[int, int]], unit: int) -> Fraction:
-    """Return 1/2 sum_k |u_k|^2; without a ridge sum_jk |u_jk| B_jk.
-
-    B_jk = 1000 (|w_jk| + sum c / sum c |x_j|), and u is in such units.
-    """
-    if model.ridge:
-        return ratio(sum(square(u.values()) for u in sums), 2 * unit) / 2
-    data, sizes = model.data, Counter[int]()
-    for c, (columns, entries) in zip(model.costs, data.whole, strict=True):
-        for j, x in zip(columns, entries, strict=True):
-            sizes[j] += c * abs(x)
-    total, lost = sum(model.costs) << -data.exponent, 0
-    for w, u in zip(model.weights, sums, strict=True):
-        for j, value in u.items():
-            if value:  # then some c |x_j| is not zero
-                typical = -((-total << (QUOTIENT - model.exponent)) // sizes[j])
-                lost += abs(value) * ((abs(w[1 + j]) << QUOTIENT) + typical)
-    return REACH * ratio(lost, unit + model.exponent - QUOTIENT)
-
-
 def _parts(scores: list[int], unit: int) -> list[tuple[int, int, int]]:
     """Return exp(score - highest score), enclosed."""
     top = max(scores)
@@ -376,26 +363,19 @@ def _log_above(total: int, one: int, bits: int) -> int:
     return (log(total, one)[1] << bits >> BITS) + 1
 
 
-class Mended(NamedTuple):
-    """A point whose sums are zero: what is left of it, and M U by class, in such units."""
-
-    rest: Fraction
-    sums: list[dict[int, int]]
-    unit: int
-    mass: int  # M
-
-
-def mended(model: Model, point: SoftmaxPoint) -> Mended:
+def mended(model: Model, point: SoftmaxPoint) -> tuple[Fraction, list[dict[int, int]], int, int]:
     """Return the point where a share t of every row's probabilities goes to one distribution v.
 
     t v_k M = t N_k + (1 - t) r_k >= 0 makes every r_k zero; N_k are sums of costs, M is their sum.
     Entropy is concave, so (1 - t) of it is left, and M u'_k = M ((1 - t) u_k + t S_k) - t v_k M S.
+    These come back: what is left, M u' by class, its unit, and M.
     """
     data, K, bits, shares = model.data, model.data.n_classes, point.bits, point.shares
     one = 1 << bits
+    listed = list(enumerate(c << bits for c in model.costs))
     members: list[Shares] = [[] for _ in range(K)]
-    for row, (c, code) in enumerate(zip(model.costs, data.codes, strict=True)):
-        members[code].append((row, c << bits))
+    for pair, code in zip(listed, data.codes, strict=True):
+        members[code].append(pair)
     masses = [sum(share for _, share in each) for each in members]
     balances = [sum(share for _, share in each) for each in shares]
     require(all(masses), "a class has no row of a cost above zero")
@@ -403,12 +383,9 @@ def mended(model: Model, point: SoftmaxPoint) -> Mended:
     t = 1 + max(0, *lacking) if any(balances) else 0
     mass = sum(masses)
     mixes = [t * n + (one - t) * r for r, n in zip(balances, masses, strict=True)]
-    everything = data.combination([pair for each in members for pair in each])
-    sums: list[dict[int, int]] = []
-    for k in range(K):
-        u, own = data.combination(shares[k]), data.combination(members[k])
-        sums.append({})
-        for j, all_rows in everything.items():
-            mine = (one - t) * u.get(j, 0) + t * own.get(j, 0)
-            sums[k][j] = mass * mine - mixes[k] * all_rows
-    return Mended(1 - ratio(t, -bits), sums, point.unit - bits + data.exponent, mass)
+    everything, sums = data.combination(listed), list[dict[int, int]]()
+    for mix, *both in zip(mixes, shares, members, strict=True):
+        u, own = map(data.combination, both)
+        mine = {j: (one - t) * u.get(j, 0) + t * own.get(j, 0) for j in everything}
+        sums.append({j: mass * mine[j] - mix * total for j, total in everything.items()})
+    return 1 - ratio(t, -bits), sums, point.unit - bits + data.exponent, mass

@@ -173,6 +173,8 @@ def _reach(lengths: Enclosure, gap: Enclosure, numbers: np.ndarray | None) -> np
 
 def group_means(values: Enclosure, numbers: np.ndarray) -> Enclosure:
     """Enclose the mean over the group of every column, of numbers that are not below zero."""
+    if not len(numbers):
+        return values
     counts = np.bincount(numbers)
     starts = np.append(0, np.cumsum(counts))
     members = np.argsort(numbers, kind="stable")

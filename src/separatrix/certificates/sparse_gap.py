@@ -228,7 +228,7 @@ def require_groups(groups: tuple[int, ...], width: int) -> None:
         or (
             len(groups) == width
             and all(type(number) is int for number in groups)
-            and set(groups) == set(range(max(groups) + 1))
+            and sorted(set(groups)) == list(range(len(set(groups))))
         ),
         "groups must number the group of each column, from 0 without a gap",
     )
@@ -239,7 +239,7 @@ def require_zeros(zeros: Any, width: int, weights: np.ndarray) -> None:
     require(
         getattr(zeros, "dtype", None) == np.int64
         and zeros.ndim == 1
-        and bool((np.diff(zeros) > 0).all())
+        and bool((zeros[:-1] < zeros[1:]).all())
         and (not len(zeros) or (zeros[0] >= 0 and zeros[-1] < width))
         and not weights[..., zeros].any(),
         "zeros must number columns whose weight is 0, in their order",

@@ -71,12 +71,12 @@ def check_sparse_gap(data: Data, claim: Claim, intercept: bool) -> str:
 
 def groups_of(claim: Claim, width: int) -> list[list[int]]:
     """Return the columns of each group, every column alone where there are none."""
-    if claim.groups is None:
+    if not claim.groups:
         return [[j] for j in range(width)]
-    count = max(claim.groups, default=-1) + 1
-    good = len(claim.groups) == width and set(claim.groups) == set(range(count))
+    numbers = sorted(set(claim.groups))
+    good = len(claim.groups) == width and numbers == list(range(len(numbers)))
     require(good, "groups must number the group of each column, from 0 without a gap")
-    groups: list[list[int]] = [[] for _ in range(count)]
+    groups: list[list[int]] = [[] for _ in numbers]
     for j, number in enumerate(claim.groups):
         groups[number].append(j)
     return groups
@@ -85,7 +85,7 @@ def groups_of(claim: Claim, width: int) -> list[list[int]]:
 def _lasso(model: Model, groups: list[list[int]]) -> Fraction:
     """Return at least |w|_1, or sum_g sqrt(p_g) |w_g|."""
     w = model.weights[0][1:]
-    if model.claim.groups is None:
+    if not model.claim.groups:
         return ratio(sum(map(abs, w)), model.exponent)
     squares = (len(group) * sum(w[j] * w[j] for j in group) for group in groups)
     return sum((root(ratio(square, 2 * model.exponent), 1) for square in squares), Fraction(0))
@@ -164,7 +164,8 @@ def require_numbers(zeros: list[int], width: int, vectors: list[list[float]]) ->
 
 def listed_of(zeros: list[int], groups: list[list[int]]) -> list[list[int]]:
     """Return the groups with a column that is claimed to be zero."""
-    return [group for group in groups if not set(zeros).isdisjoint(group)]
+    claimed = set(zeros)
+    return [group for group in groups if not claimed.isdisjoint(group)]
 
 
 def lengths_about_means(

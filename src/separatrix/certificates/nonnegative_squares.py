@@ -26,8 +26,6 @@ import numpy as np
 from separatrix.certificates.enclosure import Enclosure
 from separatrix.certificates.least_squares import SquaresBounds, SquaresClaim, check_squares
 
-__all__ = ["NonNegativeOptimality", "check_nonnegative_squares"]
-
 
 @dataclass(frozen=True)
 class NonNegativeOptimality(SquaresClaim):
@@ -82,6 +80,4 @@ class _Bounds(SquaresBounds):
         zero = (self.w.low == 0.0) & (self.w.high == 0.0)
         zero[features:] = False
         zero = zero[: len(gradient.low)]
-        low = np.where(zero, np.minimum(gradient.low, 0.0), gradient.low)
-        high = np.where(zero, np.minimum(gradient.high, 0.0), gradient.high)
-        return Enclosure(low, high)
+        return gradient.at_most(np.where(zero, 0.0, math.inf))

@@ -17,7 +17,7 @@ that takes less time than to read them from memory. Sparse rows are not moved.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -37,7 +37,6 @@ from separatrix.problem.equilibrate import (
 from separatrix.problem.signed import on_device
 
 _DENSE_BLOCK, _SPARSE_BLOCK = 1 << 17, 1 << 20
-_FEWER = 3  # times fewer columns are taken out of their block
 
 
 class Sized:
@@ -115,42 +114,6 @@ class Sized:
         with np.errstate(all="ignore"):
             times = above(np.where(weights > 0.0, weights / first, 0.0)).max(initial=0.0)
         return Enclosure.exact(found.high) * float(times)
-
-
-def out_of_reach(
-    data: Sized,
-    gap: Enclosure,
-    room: np.ndarray,
-    most: np.ndarray,
-    weights: Callable[[], np.ndarray] | None,
-    groups: tuple[int, ...],
-    has_bias: bool,
-    wide: float,
-) -> np.ndarray:
-    """Return for which columns sqrt(gap N_j) is below their room, N_j the lengths or group means.
-
-    `weights` makes the weights of rows, none above `most`: only columns that need it are weighted
-    so. None stands for `most`.
-    """
-    numbers = np.array(groups) if groups else None
-    found = _reach(data.lengths(most, has_bias, wide), gap, numbers) < room
-    if weights is None:
-        return found
-    # All columns of a group have the same room and the same reach.
-    left = np.flatnonzero(~found & (room > 0.0))
-    if len(left):
-        few = _FEWER * len(left) < data.shape[1] and not sp.issparse(data.X)
-        lengths = column_lengths(data, weights(), has_bias, wide, left if few else None)
-        lengths = lengths if few else lengths[left]
-        if numbers is not None:
-            numbers = np.unique(numbers[left], return_inverse=True)[1]
-        found[left] = _reach(lengths, gap, numbers) < room[left]
-    return found
-
-
-def _reach(lengths: Enclosure, gap: Enclosure, numbers: np.ndarray | None) -> np.ndarray:
-    lengths = lengths if numbers is None else group_means(lengths, numbers)
-    return np.asarray((Enclosure.exact(lengths.high) * gap.high).root().high)
 
 
 def group_means(values: Enclosure, numbers: np.ndarray) -> Enclosure:

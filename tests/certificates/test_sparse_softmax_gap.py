@@ -237,3 +237,14 @@ def test_huge_and_tiny_columns_are_proved_or_said_not_to_be(scale):
         proof = model_of(case, max_passes=200).certificate_
         assert proof.check(X * scale, codes)
         assert by_checker(proof, X * scale, codes)
+
+
+def test_data_without_columns_are_proved_too():
+    X, codes = np.zeros((4, 0)), np.array([0, 1, 2, 2])
+    proof = SparseSoftmaxGap.proved(
+        X, codes, costs=np.ones(4), weights=np.log([[0.25], [0.25], [0.5]]), ridge=0.0, l1=1.0,
+        classes=("0", "1", "2"), data_sha256=fingerprint(problem_from(X, codes, True)),
+    )  # fmt: skip
+    assert proof.gap < 1e-9
+    assert proof.check(X, codes)
+    assert by_checker(proof, X, codes)

@@ -1,5 +1,6 @@
 """LeastSquares: weights at least 0, folds and scores, class weights, several labels a row."""
 
+import dataclasses
 import itertools
 
 import numpy as np
@@ -114,11 +115,24 @@ def test_other_weights_are_not_proved(change):
     )
     assert not claim.holds
     # And a claim of less than is true is refused.
-    import dataclasses
-
     forged = dataclasses.replace(model.certificate_, least=model.certificate_.objective * 1.01)
     assert not forged.check(rows, t)
     assert not model.certificate_.check(rows, t + 1.0)
+
+
+def test_targets_that_are_fitted_without_error_say_nothing_where_there_is_a_ridge():
+    """These weights fit the targets, and half of what the ridge takes is for nothing."""
+    rows, ridge = np.diag([1.0, 1e-20]), 1e-20
+    weights, targets = np.ones((1, 2)), np.array([1.0, 1e-20])
+    given = {"fit_intercept": False, "task": "regression"}
+    claim = check_nonnegative_squares(rows, targets, weights, np.zeros(1), ridge=ridge, **given)
+    assert not claim.holds
+    model = sx.LeastSquares(ridge, positive=True, **given).fit(rows, targets)
+    assert_allclose(model.coef_, [1.0, 1e-20])
+    assert model.certificate_.holds
+    forged = dataclasses.replace(claim, objective=1.0, least=0.0, perturbation=1e-9, gap=1.0)
+    assert forged.holds
+    assert not forged.check(rows, targets)
 
 
 def test_a_model_file_keeps_the_bound(tmp_path):

@@ -1,10 +1,9 @@
 """Data with the sizes of their columns, found once for all points that are proved of the same data.
 
-    largest     max_i |x_ij|
-    sums        sum_i |x_ij|
+    sizes       max_i |x_ij| and sum_i |x_ij|
     lengths     sum_i s_i x_ij^2, about the weighted mean where there is a bias
 
-The first two bound the rounding of every sum over rows or columns: no second pass is needed. The
+The sizes bound the rounding of every sum over rows or columns: no second pass is needed. The
 lengths for other weights of rows are bounded by those found first, times the largest quotient.
 
 The rows that least squares are proved on, block by block: moved by a mean, ones added.
@@ -18,7 +17,7 @@ that takes less time than to read them from memory. Sparse rows are not moved.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -38,7 +37,6 @@ from separatrix.problem.equilibrate import (
 from separatrix.problem.signed import on_device
 
 _DENSE_BLOCK, _SPARSE_BLOCK = 1 << 17, 1 << 20
-_FEWER = 3  # times fewer columns are taken out of their block
 
 
 class Sized:
@@ -53,18 +51,15 @@ class Sized:
         """Return data with their sizes as they are, and others with sizes to be found."""
         return X if isinstance(X, Sized) else cls(X)
 
-    @property
-    def is_summed_whole(self) -> bool:
-        """Whether products with the data are made in one piece, without a copy."""
-        on_host = not on_device(self.X) and bool(self.X.dtype == np.float64)
-        return on_host and self._has_each_place_once
-
     @cached_property
-    def _has_each_place_once(self) -> bool:
-        """Whether no entry of a sparse row is stored in parts: `largest` would be that of a part.
+    def is_summed_whole(self) -> bool:
+        """Whether products with the data are made in one piece, without a copy.
 
-        The flag of SciPy is not trusted: anybody can set it.
+        No entry of a sparse row may be stored in parts: `sizes` would be those of the parts. The
+        flag of SciPy is not trusted: anybody can set it.
         """
+        if on_device(self.X) or self.X.dtype != np.float64:
+            return False
         if not sp.issparse(self.X):
             return True
         if self.X.format != "csr":
@@ -73,11 +68,6 @@ class Sized:
         ends = self.X.indptr[1:-1]
         rises[ends[(ends > 0) & (ends < len(self.X.indices))] - 1] = True  # from row to row
         return bool(rises.all())
-
-    @property
-    def entries(self) -> int:
-        """How many entries are stored."""
-        return int(self.X.nnz) if sp.issparse(self.X) else self.shape[0] * self.shape[1]
 
     def blocks(self) -> Iterator[tuple[slice, Any]]:
         """Yield the rows in float64, some at a time."""
@@ -95,18 +85,9 @@ class Sized:
         """Whether all entries that are stored are 1."""
         return sp.issparse(self.X) and bool((self.X.data == 1.0).all())
 
-    @property
-    def largest(self) -> np.ndarray:
-        """The largest size of an entry, in every column."""
-        return self._sizes[0]
-
-    @property
-    def sums(self) -> np.ndarray:
-        """Not below the sum of the sizes of entries, in every column."""
-        return self._sizes[1]
-
     @cached_property
-    def _sizes(self) -> tuple[np.ndarray, np.ndarray]:
+    def sizes(self) -> tuple[np.ndarray, np.ndarray]:
+        """The largest size of an entry, and not below the sum of all sizes, in every column."""
         d = self.shape[1]
         largest, sums = np.zeros(d), np.zeros(d)
         with np.errstate(over="ignore"):
@@ -135,44 +116,10 @@ class Sized:
         return Enclosure.exact(found.high) * float(times)
 
 
-def out_of_reach(
-    data: Sized,
-    gap: Enclosure,
-    room: np.ndarray,
-    most: np.ndarray,
-    weights: Callable[[], np.ndarray] | None,
-    groups: tuple[int, ...],
-    has_bias: bool,
-    wide: float,
-) -> np.ndarray:
-    """Return for which columns sqrt(gap N_j) is below their room, N_j the lengths or group means.
-
-    `weights` makes the weights of rows, none above `most`: only columns that need it are weighted
-    so. None stands for `most`.
-    """
-    numbers = np.array(groups) if groups else None
-    found = _reach(data.lengths(most, has_bias, wide), gap, numbers) < room
-    if weights is None:
-        return found
-    # All columns of a group have the same room and the same reach.
-    left = np.flatnonzero(~found & (room > 0.0))
-    if len(left):
-        few = _FEWER * len(left) < data.shape[1] and not sp.issparse(data.X)
-        lengths = column_lengths(data, weights(), has_bias, wide, left if few else None)
-        lengths = lengths if few else lengths[left]
-        if numbers is not None:
-            numbers = np.unique(numbers[left], return_inverse=True)[1]
-        found[left] = _reach(lengths, gap, numbers) < room[left]
-    return found
-
-
-def _reach(lengths: Enclosure, gap: Enclosure, numbers: np.ndarray | None) -> np.ndarray:
-    lengths = lengths if numbers is None else group_means(lengths, numbers)
-    return np.asarray((Enclosure.exact(lengths.high) * gap.high).root().high)
-
-
 def group_means(values: Enclosure, numbers: np.ndarray) -> Enclosure:
     """Enclose the mean over the group of every column, of numbers that are not below zero."""
+    if not len(numbers):
+        return values
     counts = np.bincount(numbers)
     starts = np.append(0, np.cumsum(counts))
     members = np.argsort(numbers, kind="stable")
@@ -204,7 +151,7 @@ def column_lengths(
         most = Enclosure(np.zeros(len(squares)), found.high)
         if not has_bias:
             return most
-        sizes = data.sums if places is None else data.sums[places]
+        sizes = data.sizes[1] if places is None else data.sizes[1][places]
         around_zero = Enclosure.around(sums, wide * dot_error(terms, safely(sizes * largest)))
         total = Enclosure.exact(weights).sum()
         centred = (found - around_zero.square() / total).high
@@ -236,7 +183,7 @@ class MovedRows:
     mean: np.ndarray
     has_ones: bool
     varied: np.ndarray
-    columns: np.ndarray | None = None  # of X, where not all of them are there
+    columns: Any = ...  # of X: all, or their numbers
 
     @property
     def is_sparse(self) -> bool:
@@ -251,7 +198,7 @@ class MovedRows:
     def of(self, real: np.ndarray) -> MovedRows:
         """Return the rows of some columns alone."""
         X = self.X[:, real] if self.is_sparse else self.X
-        columns = None if self.is_sparse else np.flatnonzero(real)
+        columns = self.columns if self.is_sparse else np.flatnonzero(real)
         return replace(
             self, X=X, exponents=self.exponents[real], mean=self.mean[real], columns=columns
         )
@@ -265,7 +212,7 @@ class MovedRows:
             return
         d, n_columns = self.X.shape[1], self.shape[1]
         for rows, block in blocks(self.X, _ENTRIES_AT_A_TIME * d // max(d, n_columns)):
-            part = block if self.columns is None else block[:, self.columns]
+            part = block[:, self.columns]
             moved = np.empty((len(part), n_columns))
             inside = moved[:, : len(self.mean)]
             if self.exponents.any():

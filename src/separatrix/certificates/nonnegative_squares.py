@@ -10,12 +10,13 @@ Where a weight is 0, d is not negative there, so that a positive g only adds: it
 With this g the bounds are those of `least_squares`: f - min f <= sum_j (g_j / |A_j|)^2 / c, with c
 a proved lower bound on the least eigenvalue of A'A with unit columns, or by the ridge alone.
 
-Where the residual r is small against the targets t, the weights are instead the exact solution for
-targets changed by |r| / |t|: those that they fit without error.
+Where the residual r is small against the targets t, and there is no ridge, the weights are instead
+the exact solution for targets changed by |r| / |t|: those that they fit without error.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -24,8 +25,6 @@ import numpy as np
 
 from separatrix.certificates.enclosure import Enclosure
 from separatrix.certificates.least_squares import SquaresBounds, SquaresClaim, check_squares
-
-__all__ = ["NonNegativeOptimality", "check_nonnegative_squares"]
 
 
 @dataclass(frozen=True)
@@ -64,7 +63,12 @@ class _Bounds(SquaresBounds):
         return bool((W[:, 1:] >= 0.0).all())
 
     def perturbation(self, excess: float) -> float:
-        """Bound by how much the targets differ that the weights fit without error."""
+        """Bound by how much the targets differ that the weights fit without error.
+
+        With a ridge these weights are not the solution for those targets: they cost something.
+        """
+        if self.ridge:
+            return math.inf
         return float((self.squares.root() / self.spread_of_targets()).high.max(initial=0.0))
 
     def _ways(self) -> tuple[Callable[[], float], ...]:
@@ -76,6 +80,4 @@ class _Bounds(SquaresBounds):
         zero = (self.w.low == 0.0) & (self.w.high == 0.0)
         zero[features:] = False
         zero = zero[: len(gradient.low)]
-        low = np.where(zero, np.minimum(gradient.low, 0.0), gradient.low)
-        high = np.where(zero, np.minimum(gradient.high, 0.0), gradient.high)
-        return Enclosure(low, high)
+        return gradient.at_most(np.where(zero, 0.0, math.inf))

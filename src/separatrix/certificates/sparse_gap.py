@@ -37,11 +37,12 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from separatrix.certificates.column_sizes import Sized, group_means, out_of_reach
+from separatrix._sparse import sparse as sp
+from separatrix.certificates.column_sizes import Sized, column_lengths, group_means
 from separatrix.certificates.duality_gap import (
     NOTHING,
     DualityGap,
@@ -53,7 +54,7 @@ from separatrix.certificates.duality_gap import (
     terms_of,
 )
 from separatrix.certificates.enclosed_functions import entropies, entropy, softplus_values
-from separatrix.certificates.enclosed_sums import dot_error, function_terms, row_sums, ways_for
+from separatrix.certificates.enclosed_sums import dot_error, function_terms, ways_for
 from separatrix.certificates.enclosure import (
     LEAST,
     Enclosure,
@@ -63,27 +64,36 @@ from separatrix.certificates.enclosure import (
     safely,
     sum_of,
 )
-from separatrix.certificates.two_bounds import SLACK, WIDE, Found, require
+from separatrix.certificates.two_bounds import SLACK, WIDE, Found, TwoBounds, require
+from separatrix.problem.signed import entries_of
 
 # A check goes as far as docs/certificates.md says. To find what is claimed, half the rounds do.
 ROUNDS_TO_CHECK, ROUNDS_TO_FIND = 4, 2
 CLEARLY = 1e-9  # of l: what is claimed is found again by other sums
 _ROUNDINGS = 16.0
+_FEWER = 3  # times fewer columns are taken out of their block
 ROUGH = "rough"  # to sum with one error bound for all rows: the first way of all
 
 
+class Near(NamedTuple):
+    """A dual point, as one way to sum encloses it: what tells how near it the best one is."""
+
+    data: Sized
+    sizes: Enclosure  # of u, by column
+    bound: float  # no more than the dual objective
+    factor: Enclosure  # by which the gap is multiplied, rows weighted by c_i or c_i v_i
+    p: tuple[np.ndarray, np.ndarray] | None = None  # from and to; None of the squared hinge
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
-class SparseGap(DualityGap):
-    """The least objective lies between `dual` and `primal`, and columns `zeros` are zero there.
+class SparseClaim(TwoBounds):
+    """Two bounds, and the columns that are zero in every optimum."""
 
-    `l1` is the factor of |w|_1 and `ridge` that of 1/2 |w|^2. The dual point is `share` times the
-    multipliers. A column in `zeros` has the weight 0 in every optimal w, not only in this one.
-    `groups` numbers the group of each column; it is empty where there are none.
-    """
+    _one: ClassVar[str] = "one"  # an optimal what
 
-    kind = "sparse-gap"
-    _hard_losses: ClassVar[tuple[str, ...]] = ()
-
+    weights: np.ndarray
+    ridge: float = 1.0
+    bias_penalty: float = 0.0
     l1: float
     share: float = math.nan  # found while proving
     groups: tuple[int, ...] = field(default=(), repr=False)
@@ -100,37 +110,105 @@ class SparseGap(DualityGap):
         find_zeros, X = points.pop("find_zeros", True), Sized.of(X)
         points_only, bounds = cls._proving(X, sides, slack, tol, points)
         shown = bounds.shown()
-        u = shown.pop("u")
+        near = shown.pop("near", None)
         claim = points_only.stating(bounds.primal, bounds.dual, slack, **shown)
-        if not (claim.holds and find_zeros):
+        if near is None or not (claim.holds and find_zeros):
             return claim
-        found = _proved_zero(claim, X, u, WIDE if slack else 1.0, CLEARLY if slack else 0.0)
-        if (found & (claim.weights[1:] != 0.0)).any():  # what rounding left of them
+        found = claim._proved_zero(near, WIDE if slack else 1.0, CLEARLY if slack else 0.0)
+        if (found & np.atleast_2d(claim.weights)[:, 1:].any(axis=0)).any():  # rounding left it
             points["weights"] = np.where(np.append(False, found), 0.0, claim.weights)
             return cls.proved(X, sides, slack=slack, tol=tol, **points)
         return replace(claim, zeros=np.flatnonzero(found))
 
+    def _require_sparse(self) -> None:
+        """Refuse penalties, a share, groups or zeros that no such claim has."""
+        groups, zeros, width = self.groups, self.zeros, self.n_features
+        require(
+            0.0 < self.l1 < math.inf and 0.0 <= self.ridge < math.inf and self.bias_penalty == 0.0,
+            "l1 must be above 0, ridge at least 0, and the bias free",
+        )
+        require(0.0 <= self.share <= 1.0, "share must be between 0 and 1")
+        require(
+            not groups
+            or (
+                len(groups) == width
+                and all(type(number) is int for number in groups)
+                and sorted(set(groups)) == list(range(len(set(groups))))
+            ),
+            "groups must number the group of each column, from 0 without a gap",
+        )
+        require(
+            getattr(zeros, "dtype", None) == np.int64
+            and zeros.ndim == 1
+            and bool((zeros[:-1] < zeros[1:]).all())
+            and (not len(zeros) or (zeros[0] >= 0 and zeros[-1] < width))
+            and not self.weights[..., 1:][..., zeros].any(),
+            "zeros must number columns whose weight is 0, in their order",
+        )
+
+    def _is_within(self, found: Found) -> bool:
+        if not super()._is_within(found):
+            return False
+        if not len(self.zeros):
+            return True
+        return bool(self._proved_zero(found.shown()["near"], 1.0, 0.0)[self.zeros].all())
+
+    def _proved_zero(self, near: Near, wide: float, clearly: float) -> np.ndarray:
+        """Return for which columns no dual point as good as the best has a size of l."""
+        # A bound below 0 may be stated as 0, which is not that of this point.
+        gap = (Enclosure.exact(self.primal) - min(self.dual, near.bound)).at_least(0.0)
+        with np.errstate(invalid="ignore"):
+            room = (self.l1 * (1.0 - clearly) - near.sizes).low
+        data, costs, bias = near.data, np.asarray(self.costs), bool(self.intercept)
+        numbers = np.array(self.groups) if self.groups else None
+        most = costs if near.p is None else above(0.25 * costs)
+        found = _reach(data.lengths(most, bias, wide), gap * near.factor, numbers) < room
+        # All columns of a group have the same room and the same reach.
+        left = np.flatnonzero(~found & (room > 0.0))
+        if near.p is None or not len(left):
+            return found
+        weights = _row_weights(costs, gap, *near.p, ROUNDS_TO_FIND if clearly else ROUNDS_TO_CHECK)
+        few = _FEWER * len(left) < data.shape[1] and not sp.issparse(data.X)
+        lengths = column_lengths(data, weights, bias, wide, left if few else None)
+        lengths = lengths if few else lengths[left]
+        if numbers is not None:
+            numbers = np.unique(numbers[left], return_inverse=True)[1]
+        found[left] = _reach(lengths, gap * near.factor, numbers) < room[left]
+        return found
+
+    def _in_words(self, what: str, assuming: str = "") -> str:
+        said = super()._in_words(what, assuming)
+        if not (self.holds and len(self.zeros)):
+            return said
+        count = f"{len(self.zeros):,} of {self.n_features:,} columns"
+        return f"{said}; {count} are zero in every optimal {self._one}"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SparseGap(SparseClaim, DualityGap):
+    """The least objective lies between `dual` and `primal`, and columns `zeros` are zero there.
+
+    `l1` is the factor of |w|_1 and `ridge` that of 1/2 |w|^2. The dual point is `share` times the
+    multipliers. A column in `zeros` has the weight 0 in every optimal w, not only in this one.
+    `groups` numbers the group of each column; it is empty where there are none.
+    """
+
+    kind = "sparse-gap"
+    _hard_losses: ClassVar[tuple[str, ...]] = ()
+
     @property
     def radius(self) -> float:
         """How far the best dual point can be, rows weighted by 1/c: the radius of the sphere."""
-        gap = Enclosure.exact(self.primal) - self.dual
-        return float((gap.at_least(0.0) * _factor(self.loss, 0.25)).root().high)
+        gap = (Enclosure.exact(self.primal) - self.dual).at_least(0.0)
+        return float((gap * (4.0 if self.loss == "squared_hinge" else 0.5)).root().high)
 
     def check(self, X: Any, y: Any = None) -> bool:
         """Prove both bounds and every zero again from the data; partitions are refused."""
         return not hasattr(X, "stored") and super().check(X, y)
 
     def _require_penalties(self) -> None:
-        l1, ridge, zeros = self.l1, self.ridge, self.zeros
         require(self.loss != "hinge", "sparse weights have the squared hinge or the logistic loss")
-        require(
-            0.0 < l1 < math.inf and 0.0 <= ridge < math.inf and self.bias_penalty == 0.0,
-            "l1 must be above 0, ridge at least 0, and the bias free",
-        )
-        share = self.share
-        require(math.isnan(share) or 0.0 <= share <= 1.0, "share must be between 0 and 1")
-        require_groups(self.groups, self.n_features)
-        require_zeros(zeros, self.n_features, self.weights[1:])
+        self._require_sparse()
 
     def _sizes(self, values: Enclosure) -> Enclosure:
         """Enclose |v_j| of every column, or the root mean square over its group."""
@@ -138,29 +216,26 @@ class SparseGap(DualityGap):
             return values.size()
         return root_means(values.square(), np.array(self.groups))
 
-    def _is_found_again(self, X: Any, codes: np.ndarray | None) -> bool:
-        if codes is None or math.isnan(self.share) or not super()._is_found_again(X, codes):
-            return False
-        if not len(self.zeros):
-            return True
-        u = row_sums(X, np.where(codes == self.positive, 1.0, -1.0) * self.multipliers)
-        return bool(_proved_zero(self, Sized(X), u, 1.0, 0.0)[self.zeros].all())
-
     def _found(self, X: Any, signs: np.ndarray | None, wide: float) -> Iterator[Found]:
         assert signs is not None, "partitions are refused"
-        data, share_of = Sized.of(X), cache(self._share_of)
-        points = signs, self.costs, self.multipliers
-        for way in (ROUGH, *ways_for(data.entries)):
-            if way != ROUGH:
-                found = terms_of(self._model, data.X, *points, way, wide, share_of=share_of)
-            elif self.loss == "logistic" and data.is_summed_whole:
+        data, share_of, is_logistic = Sized.of(X), cache(self._share_of), self.loss == "logistic"
+        points, ways = (signs, self.costs, self.multipliers), ways_for(entries_of(data.X))
+        if is_logistic and data.is_summed_whole:
+            ways = (ROUGH, *ways)
+        for way in ways:
+            if way == ROUGH:
                 found = rough_terms(self._model, data, *points, wide, share_of)
             else:
-                continue
+                found = terms_of(self._model, data.X, *points, way, wide, share_of=share_of)
             terms, margins = found
-            share = share_of(terms.total)
-            shown = {"share": share, "margins": margins, "u": terms.total}
-            yield Found(self._primal(terms), self._dual(terms, share), _made(shown))
+            share, sizes = share_of(terms.total), self._sizes(terms.total)
+            dual = self._dual(terms, sizes, share)
+            near = Near(data, sizes * share, dual.low, Enclosure.exact(4.0))
+            if is_logistic:
+                p = self.multipliers / self.costs * share
+                near = near._replace(factor=Enclosure.exact(2.0), p=(p, p))
+            shown = {"share": share, "margins": margins(), "near": near}
+            yield Found(self._primal(terms), dual, partial(dict, shown))
 
     def _share_of(self, u: Enclosure) -> float:
         """Return the share that is claimed, or the largest up to 1 that is feasible."""
@@ -183,16 +258,13 @@ class SparseGap(DualityGap):
         spent = norm(used, 0.0, 0.0) * self.ridge if self.ridge else Enclosure.exact(0.0)
         return lasso + spent + terms.loss
 
-    def _dual(self, terms: Terms, share: float) -> Enclosure:
-        balanced = not self.intercept or math.fsum(terms.balance) == 0.0
-        if terms.gain.high == -math.inf or not balanced:
+    def _dual(self, terms: Terms, sizes: Enclosure, share: float) -> Enclosure:
+        if terms.gain.high == -math.inf or math.fsum(terms.balance) != 0.0:
             return NOTHING
-        sizes = self._sizes(terms.total)
         if self._is_feasible(sizes, share):
             return terms.gain
         if self.ridge:
-            u = sizes * share
-            excess = sum_of(Enclosure.square, (u - self.l1).at_least(0.0))
+            excess = sum_of(Enclosure.square, (sizes * share - self.l1).at_least(0.0))
             return terms.gain - (excess / self.ridge).halved()
         if _most_of(sizes.low, share).low <= self.l1:  # a tighter way to sum may prove it
             return Enclosure(-math.inf, terms.gain.high)
@@ -203,12 +275,7 @@ class SparseGap(DualityGap):
         return bool(_most_of(sizes.high, share).high <= self.l1)
 
     def __str__(self) -> str:
-        return f"{self._in_words('hyperplane lowers')}{self._zeros_in_words()}"
-
-    def _zeros_in_words(self) -> str:
-        if not (self.holds and len(self.zeros)):
-            return ""
-        return f"; {len(self.zeros):,} of {self.n_features:,} columns are zero in every optimal one"
+        return self._in_words("hyperplane lowers")
 
 
 def _most_of(sizes: np.ndarray, share: float) -> Enclosure:
@@ -217,33 +284,10 @@ def _most_of(sizes: np.ndarray, share: float) -> Enclosure:
     return largest if share == 1.0 else largest * share
 
 
-def _made(shown: dict[str, Any]) -> Any:
-    return lambda: {name: value() if callable(value) else value for name, value in shown.items()}
-
-
-def require_groups(groups: tuple[int, ...], width: int) -> None:
-    """Refuse what does not number the group of each column."""
-    require(
-        not groups
-        or (
-            len(groups) == width
-            and all(type(number) is int for number in groups)
-            and set(groups) == set(range(max(groups) + 1))
-        ),
-        "groups must number the group of each column, from 0 without a gap",
-    )
-
-
-def require_zeros(zeros: Any, width: int, weights: np.ndarray) -> None:
-    """Refuse what does not number columns without a weight; the last axis of weights is columns."""
-    require(
-        getattr(zeros, "dtype", None) == np.int64
-        and zeros.ndim == 1
-        and bool((np.diff(zeros) > 0).all())
-        and (not len(zeros) or (zeros[0] >= 0 and zeros[-1] < width))
-        and not weights[..., zeros].any(),
-        "zeros must number columns whose weight is 0, in their order",
-    )
+def _reach(lengths: Enclosure, gap: Enclosure, numbers: np.ndarray | None) -> np.ndarray:
+    """Return at least sqrt(gap N_j), N_j the lengths or their means over groups."""
+    lengths = lengths if numbers is None else group_means(lengths, numbers)
+    return np.asarray((Enclosure.exact(lengths.high) * gap.high).root().high)
 
 
 def root_means(values: Enclosure, groups: np.ndarray) -> Enclosure:
@@ -251,52 +295,30 @@ def root_means(values: Enclosure, groups: np.ndarray) -> Enclosure:
     return group_means(values, groups).root()
 
 
-def _factor(loss: str, largest: float) -> float:
-    """Return by what the gap is multiplied, rows weighted by c and p (1 - p) at most so large."""
-    return 4.0 if loss == "squared_hinge" else 2.0 * largest
-
-
-def _proved_zero(
-    claim: SparseGap, data: Sized, u: Enclosure, wide: float, clearly: float
+def _row_weights(
+    costs: np.ndarray, gap: Enclosure, low: np.ndarray, high: np.ndarray, rounds: int
 ) -> np.ndarray:
-    """Return for which columns no dual point as good as the best has |u_j| = l."""
-    gap = (Enclosure.exact(claim.primal) - claim.dual).at_least(0.0)
-    with np.errstate(invalid="ignore"):
-        sizes = Enclosure.exact(claim._sizes(u).high) * claim.share
-        room = (claim.l1 * (1.0 - clearly) - sizes).low
-    most, weights = np.asarray(claim.costs), None
-    if claim.loss == "logistic":
-        rounds = ROUNDS_TO_FIND if clearly else ROUNDS_TO_CHECK
-        most, weights = above(0.25 * most), partial(_row_weights, claim, gap, rounds)
-    gap = gap * _factor(claim.loss, 1.0)
-    return out_of_reach(data, gap, room, most, weights, claim.groups, bool(claim.intercept), wide)
-
-
-def _row_weights(claim: SparseGap, gap: Enclosure, rounds: int) -> np.ndarray:
-    """Return at least c_i v_i."""
-    costs, alpha = claim.costs, claim.multipliers
-    used = costs > 0.0
-    if not used.all():
-        found = np.zeros(len(costs))
-        found[used] = _row_weights(
-            replace(claim, costs=costs[used], multipliers=alpha[used]), gap, rounds
-        )
-        return found
+    """Return at least c_i v_i; p itself lies between `low` and `high`, but for two roundings."""
+    found = np.array(costs)
+    used = found > 0.0
+    costs, low, high = costs[used], low[used], high[used]
     largest, off = np.full(len(costs), 0.25), dot_error(_ROUNDINGS, 1.0)
     with np.errstate(over="ignore"):  # a gap that is many times a cost tells nothing of its row
-        p, double = alpha * claim.share / costs, above(float(gap.high) * 2.0) / costs
+        double = above(float(gap.high) * 2.0) / costs
         for _ in range(rounds):
             away = np.sqrt(double * largest)
-            near = np.clip(0.5, p - away, p + away)
+            near = np.clip(0.5, low - away, high + away)
             # Unless it is 1/2, no number is above 1 here: few roundings are off by few units.
             np.minimum(largest, near * (1.0 - near) + off, out=largest)
-    return np.asarray(above(costs * largest))
+    found[used] = above(costs * largest)
+    return found
 
 
 # ---- what rows add to both objectives of a logistic model, with one error bound for all of them
 
 
-_ROUNDINGS_OF_TERMS = 4.0  # of a_i, a share of it, over c_i
+# No less than the entropy moves where p was rounded: a_i, a share of it, over c_i.
+_ENTROPY_OF_ROUNDING = float(entropy(dot_error(4.0, 1.0)).high)
 
 
 def rough_terms(
@@ -314,7 +336,8 @@ def rough_terms(
     b, n = bias or 0.0, float(len(signs))
     all_costs = float(Enclosure.exact(costs).sum().high)
     with np.errstate(all="ignore"):
-        size = float(safely(data.largest @ abs(w) + abs(b)))
+        largest, sums = data.sizes
+        size = float(safely(largest @ abs(w) + abs(b)))
         margins = np.asarray(data.X @ w)
         margins += b
         margins *= signs
@@ -323,21 +346,13 @@ def rough_terms(
         error = wide * dot_error(function_terms(n), lost) + float(safely(doubt * all_costs))
         losses = Enclosure.around(np.float64(lost), error)
         a = signs * alpha
-        largest = float(alpha.max(initial=0.0))
-        total = Enclosure.around(
-            np.asarray(data.X.T @ a), wide * dot_error(n, safely(data.sums * largest))
-        )
+        far = dot_error(n, safely(sums * float(alpha.max(initial=0.0))))
+        total = Enclosure.around(np.asarray(data.X.T @ a), wide * far)
     gain, balance = NOTHING, tuple[float, ...]()
     if is_feasible(loss, costs, alpha):
         gain = _gain(costs, alpha, share_of(total), wide, all_costs)
         balance = () if bias is None else exact_parts(a)
     return Terms(losses, False, gain, balance, total), lambda: margins
-
-
-@cache
-def _entropy_of_rounding() -> float:
-    """Return no less than the entropy moves where p was rounded."""
-    return float(entropy(dot_error(_ROUNDINGS_OF_TERMS, 1.0)).high)
 
 
 def _gain(
@@ -351,6 +366,6 @@ def _gain(
         p = alpha / costs
         p *= share
         found = float(entropies(np.minimum(p, 1.0 - p)) @ costs)  # 1 - p is exact beyond 1/2
-        off = _entropy_of_rounding() * all_costs
+        off = _ENTROPY_OF_ROUNDING * all_costs
         error = dot_error(function_terms(float(len(p))), found) + safely(off)
         return Enclosure.around(np.float64(found), wide * error)

@@ -21,31 +21,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
-from separatrix.certificates.column_sizes import Sized, out_of_reach
+from separatrix.certificates.column_sizes import Sized
 from separatrix.certificates.duality_gap import NOTHING, norm
 from separatrix.certificates.enclosure import Enclosure, above, sum_of
 from separatrix.certificates.multiclass_gap import WeightsByClass, losses_of
 from separatrix.certificates.softmax_gap import SoftmaxGap, gain_of, mending
-from separatrix.certificates.sparse_gap import (
-    CLEARLY,
-    ROUNDS_TO_CHECK,
-    ROUNDS_TO_FIND,
-    require_groups,
-    require_zeros,
-    root_means,
-)
-from separatrix.certificates.two_bounds import SLACK, WIDE, Found
-from separatrix.checker.codec import require
+from separatrix.certificates.sparse_gap import Near, SparseClaim, root_means
+from separatrix.certificates.two_bounds import Found
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class SparseSoftmaxGap(SoftmaxGap):
+class SparseSoftmaxGap(SparseClaim, SoftmaxGap):
     """The least objective lies between `dual` and `primal`, and columns `zeros` are zero there.
 
     `l1` is the factor of sum_g sqrt(K p_g) |W_g| and `ridge` that of 1/2 |W|^2. A column in `zeros`
@@ -54,68 +46,28 @@ class SparseSoftmaxGap(SoftmaxGap):
     """
 
     kind = "sparse-softmax-gap"
+    _one = "set"
 
-    l1: float
     share: float = 1.0
-    groups: tuple[int, ...] = field(default=(), repr=False)
-    zeros: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64), repr=False)
-
-    @classmethod
-    def proved(
-        cls, X: Any, sides: np.ndarray, *, slack: float = SLACK, tol: float = 0.0, **points: Any
-    ) -> Self:
-        """Return the claim that the data prove at these points, with the columns proved zero.
-
-        `find_zeros=False` leaves the columns out: they cost as much as both bounds.
-        """
-        find_zeros, X = points.pop("find_zeros", True), Sized.of(X)
-        points_only, bounds = cls._proving(X, sides, slack, tol, points)
-        claim = points_only.stating(bounds.primal, bounds.dual, slack)
-        if not (claim.holds and find_zeros):
-            return claim
-        near = bounds.shown()
-        found = _proved_zero(claim, X, near, WIDE if slack else 1.0, CLEARLY if slack else 0.0)
-        if (found & claim.weights[:, 1:].any(axis=0)).any():  # what rounding left of them
-            points["weights"] = np.where(np.append(False, found), 0.0, claim.weights)
-            return cls.proved(X, sides, slack=slack, tol=tol, **points)
-        return replace(claim, zeros=np.flatnonzero(found))
 
     def require_sound(self) -> None:
         """Refuse by name what makes this no claim, whatever the data."""
         WeightsByClass.require_sound(self)
-        require(
-            0.0 < self.l1 < math.inf and 0.0 <= self.ridge < math.inf and self.bias_penalty == 0.0,
-            "l1 must be above 0, ridge at least 0, and the bias free",
-        )
-        require(0.0 <= self.share <= 1.0, "share must be between 0 and 1")
-        require_groups(self.groups, self.n_features)
-        require_zeros(self.zeros, self.n_features, self.weights[:, 1:])
+        self._require_sparse()
 
     def claim(self) -> dict[str, Any]:
         """Return what is claimed, field by field."""
         return WeightsByClass.claim(self)
 
     def __str__(self) -> str:
-        said = self._in_words(f"{len(self.classes)} weight vectors lower")
-        if not (self.holds and len(self.zeros)):
-            return said
-        count = f"{len(self.zeros):,} of {self.n_features:,} columns"
-        return f"{said}; {count} are zero in every optimal set"
-
-    def _is_found_again(self, X: Any, codes: np.ndarray) -> bool:
-        if not super()._is_found_again(X, codes):
-            return False
-        return not len(self.zeros) or any(
-            _proved_zero(self, Sized(X), found.shown(), 1.0, 0.0)[self.zeros].all()
-            for found in self._found(X, codes, 1.0)
-        )
+        return WeightsByClass.__str__(self)
 
     def _found(self, X: Any, codes: np.ndarray, wide: float) -> Iterator[Found]:
         """Bound errors for all classes at once, which is cheaper, and then class by class."""
-        costs, X = self.costs, Sized.of(X).X
+        costs, data, K = self.costs, Sized.of(X), float(len(self.weights))
         for by_column in (False, True):
             with np.errstate(over="ignore", invalid="ignore", under="ignore", divide="ignore"):
-                enclosed = self.one_pass(X, codes, by_column, wide, self.share, of_exact=True)
+                enclosed = self.one_pass(data.X, codes, by_column, wide, self.share, of_exact=True)
                 losses = Enclosure(np.zeros(len(codes)), enclosed.losses)
                 primal = losses_of(losses, costs) + self._spent()
                 gain, sums, others = gain_of(enclosed, costs), enclosed.pulls, enclosed.others
@@ -127,8 +79,10 @@ class SparseSoftmaxGap(SoftmaxGap):
                     sums = mended.of(sums, enclosed.members, enclosed.all_rows)
                     gain, others = gain * mended.rest, above(others + mended.share.high)
                 dual, sizes = self._dual(gain, self._sizes(sums))
-            near = {"sizes": sizes, "others": others, "bound": dual.low}
-            yield Found(primal, dual.at_least(0.0), partial(dict, near))  # no loss is below 0
+            # A size is a root mean square over the classes.
+            factor, none = Enclosure.exact(4.0) / K, np.zeros(len(codes))
+            near = Near(data, sizes, dual.low, factor, (none, others))
+            yield Found(primal, dual.at_least(0.0), partial(dict, near=near))  # no loss is below 0
 
     def _spent(self) -> Enclosure:
         """Enclose what the weights cost."""
@@ -159,38 +113,3 @@ class SparseSoftmaxGap(SoftmaxGap):
             return NOTHING, sizes
         share = (Enclosure.exact(self.l1) / Enclosure(*map(np.float64, largest))).at_most(1.0)
         return gain * share, sizes * share
-
-
-def _proved_zero(
-    claim: SparseSoftmaxGap, data: Sized, near: dict[str, Any], wide: float, clearly: float
-) -> np.ndarray:
-    """Return for which columns no dual point as good as the best has a size of l."""
-    if not near:
-        return np.zeros(claim.n_features, dtype=bool)
-    # A bound below 0 is stated as 0, which is not that of this point.
-    dual = min(claim.dual, float(near["bound"]))
-    gap = (Enclosure.exact(claim.primal) - dual).at_least(0.0)
-    rounds = ROUNDS_TO_FIND if clearly else ROUNDS_TO_CHECK
-    weights = partial(_row_weights, claim, near["others"], gap, rounds)
-    with np.errstate(invalid="ignore"):
-        room = (claim.l1 * (1.0 - clearly) - near["sizes"]).low
-    most = above(0.25 * np.asarray(claim.costs))
-    # A size is a root mean square over the classes.
-    gap = gap * 4.0 / float(len(claim.weights))
-    return out_of_reach(data, gap, room, most, weights, claim.groups, bool(claim.intercept), wide)
-
-
-def _row_weights(
-    claim: SparseSoftmaxGap, others: np.ndarray, gap: Enclosure, rounds: int
-) -> np.ndarray:
-    """Return at least c_i v_i, where the other classes of a row have so much at most."""
-    costs = np.array(claim.costs, dtype=np.float64)
-    used = costs > 0.0
-    double, least = (gap * 2.0 / costs[used]).high, others[used]
-    largest = np.full(len(double), 0.25)
-    for _ in range(rounds):
-        away = above(np.sqrt(above(double * largest)))
-        near = np.minimum(0.5, above(least + away))
-        largest = np.minimum(largest, above(near * above(1.0 - near)))
-    costs[used] = above(costs[used] * largest)
-    return costs

@@ -32,10 +32,10 @@ from itertools import pairwise
 
 from .codec import Claim, Refused, require
 from .enclosed import BITS
-from .exact import Data, integers, ratio
+from .exact import Data, integers, ratio, square
 from .gaps import (
+    Mended,
     Model,
-    SoftmaxPoint,
     between,
     gain_of,
     mended,
@@ -48,6 +48,8 @@ from .gaps import (
 ROUNDS = 4
 FINE = 128  # bits of a fraction
 ONE = 1 << FINE
+Groups = list[list[int]]
+RowWeights = tuple[list[int], int]  # integers, in units of such a power of two
 
 
 def check_sparse_gap(data: Data, claim: Claim, intercept: bool) -> str:
@@ -55,40 +57,49 @@ def check_sparse_gap(data: Data, claim: Claim, intercept: bool) -> str:
     if not (claim.positive == 1 if data.n_classes == 2 else claim.positive < data.n_classes):
         raise Refused("positive must number a class: 1, or any where there are more than two")
     require(claim.loss != "hinge", "sparse weights have the squared hinge or the logistic loss")
+    signs = [1 if code == claim.positive else -1 for code in data.codes]
+    model, groups, bounds = _posed(data, claim, [claim.weights], intercept)
+    require(not model.is_hard, "costs must be finite here")
+    primal = primal_of(model, signs) + _lasso(model, groups)
+    squares, gain = _dual(model, signs, groups)
+    over = any(s > b for s, b in zip(squares, bounds, strict=True))
+    require(claim.ridge or not over, "a sum of a column exceeds l1, and there is no ridge")
+    dual = gain - _excess(squares, bounds, claim.ridge)
+    said = between(claim, primal, dual, "hyperplane")
+    gap = Fraction(claim.primal) - Fraction(claim.dual)
+    factor = 4 if claim.loss == "squared_hinge" else 2
+    weights = _row_weights(model, gap)
+    return said + _zeros(model, weights, factor * gap, groups, squares, bounds)
+
+
+def _posed(
+    data: Data, claim: Claim, vectors: list[list[float]], intercept: bool
+) -> tuple[Model, Groups, list[Fraction]]:
+    """Return the model, the columns of each group, and the squares that |U_g|^2 must not exceed."""
     require(claim.l1 > 0.0 and claim.ridge >= 0.0, "l1 must be above 0, and ridge at least 0")
     require(0.0 <= claim.share <= 1.0, "share must be between 0 and 1")
-    signs = [1 if code == claim.positive else -1 for code in data.codes]
-    model = Model(data, claim, [claim.weights], intercept)
-    require(not model.is_hard, "costs must be finite here")
-    groups = groups_of(claim, data.n_features)
-    primal = primal_of(model, signs) + Fraction(claim.l1) * _lasso(model, groups)
-    u, dual = _dual(model, signs, groups)
-    said = between(claim, primal, dual, "hyperplane")
-    _require_zeros(model, u, groups)
-    count = len(claim.zeros)
-    return f"{said}; {count} of {data.n_features} columns are zero in every optimal one"
+    model = Model(data, claim, vectors, intercept)
+    groups = [[j] for j in range(data.n_features)]  # every column alone where there are none
+    if claim.groups:
+        numbers = sorted(set(claim.groups))
+        good = len(claim.groups) == len(groups) and numbers == list(range(len(numbers)))
+        require(good, "groups must number the group of each column, from 0 without a gap")
+        groups = [[] for _ in numbers]
+        for j, number in enumerate(claim.groups):
+            groups[number].append(j)
+    return model, groups, [len(vectors) * len(g) * Fraction(claim.l1) ** 2 for g in groups]
 
 
-def groups_of(claim: Claim, width: int) -> list[list[int]]:
-    """Return the columns of each group, every column alone where there are none."""
-    if claim.groups is None:
-        return [[j] for j in range(width)]
-    count = max(claim.groups, default=-1) + 1
-    good = len(claim.groups) == width and set(claim.groups) == set(range(count))
-    require(good, "groups must number the group of each column, from 0 without a gap")
-    groups: list[list[int]] = [[] for _ in range(count)]
-    for j, number in enumerate(claim.groups):
-        groups[number].append(j)
-    return groups
-
-
-def _lasso(model: Model, groups: list[list[int]]) -> Fraction:
-    """Return at least |w|_1, or sum_g sqrt(p_g) |w_g|."""
-    w = model.weights[0][1:]
-    if model.claim.groups is None:
-        return ratio(sum(map(abs, w)), model.exponent)
-    squares = (len(group) * sum(w[j] * w[j] for j in group) for group in groups)
-    return sum((root(ratio(square, 2 * model.exponent), 1) for square in squares), Fraction(0))
+def _lasso(model: Model, groups: Groups) -> Fraction:
+    """Return at least l sum_g sqrt(K p_g) |W_g|."""
+    straight, curved = 0, Fraction(0)
+    for group in groups:
+        parts = [w[1 + j] for w in model.weights for j in group]
+        if len(parts) == 1:
+            straight += abs(parts[0])
+        elif any(parts):
+            curved += root(ratio(len(parts) * square(parts), 2 * model.exponent), 1)
+    return Fraction(model.claim.l1) * (ratio(straight, model.exponent) + curved)
 
 
 def root(value: Fraction, up: int) -> Fraction:
@@ -100,33 +111,31 @@ def root(value: Fraction, up: int) -> Fraction:
     return Fraction(math.isqrt((value.numerator << 2 * k) // value.denominator) + up, 1 << k)
 
 
-def _dual(
-    model: Model, signs: list[int], groups: list[list[int]]
-) -> tuple[dict[int, Fraction], Fraction]:
-    """Return u, column by column, and at most the dual objective."""
+def _dual(model: Model, signs: list[int], groups: Groups) -> tuple[list[Fraction], Fraction]:
+    """Return |u_g|^2 by group, and at most the first sum of the dual."""
     claim, named = model.claim, named_multipliers(model)
     whole, unit = integers(claim.multipliers)
     shares = [(row, signs[row] * a) for row, a in zip(claim.rows, whole, strict=True)]
     model.unbalanced([shares], unit)  # which refuses those of a free bias
-    share, l1 = Fraction(claim.share), Fraction(claim.l1)
-    sums = model.data.combination(shares)
-    u = {j: share * ratio(value, unit + model.data.exponent) for j, value in sums.items()}
-    lost = Fraction(0)
-    for group in groups:
-        if len(group) == 1 and abs(u.get(group[0], Fraction(0))) <= l1:
-            continue
-        square, bound = _squares(u, group), len(group) * l1 * l1
-        if square > bound:
-            require(claim.ridge, "a sum of a column exceeds l1, and there is no ridge")
-            # (|u_g| - l sqrt(p))^2, from a root that is rounded down
-            lost += square + bound - 2 * root(square * bound, 0)
-    lost = lost / (2 * Fraction(claim.ridge)) if lost else lost
+    share, sums = Fraction(claim.share), model.data.combination(shares)
     used = [(a, model.limits[row]) for row, a in named if a]
-    return u, _gain(claim.loss, used, ratio(sum(whole), unit), share) - lost
+    gain = _gain(claim.loss, used, ratio(sum(whole), unit), share)
+    return _squares([sums], share, unit + model.data.exponent, groups), gain
 
 
-def _squares(values: dict[int, Fraction], group: list[int]) -> Fraction:
-    return sum((values[j] * values[j] for j in group if j in values), Fraction(0))
+def _squares(
+    sums: list[dict[int, int]], share: Fraction, unit: int, groups: Groups
+) -> list[Fraction]:
+    """Return |U_g|^2 by group: U_jk is a share of the k-th sum of column j, in such units."""
+    factor = share * share * ratio(1, 2 * unit)
+    return [factor * square(u.get(j, 0) for u in sums for j in group) for group in groups]
+
+
+def _excess(squares: list[Fraction], bounds: list[Fraction], ridge: float) -> Fraction:
+    """Return at least sum_g max(0, |U_g| - l sqrt(K p_g))^2 / (2r), from roots rounded down."""
+    over = [(s, b) for s, b in zip(squares, bounds, strict=True) if s > b]
+    lost = sum((s + b - 2 * root(s * b, 0) for s, b in over), Fraction(0))
+    return lost / (2 * Fraction(ridge)) if over else lost
 
 
 def _gain(loss: str, used: list[tuple[float, float]], total: Fraction, share: Fraction) -> Fraction:
@@ -142,85 +151,73 @@ def _gain(loss: str, used: list[tuple[float, float]], total: Fraction, share: Fr
     return ratio(gain, unit - BITS) / q
 
 
-def _require_zeros(model: Model, u: dict[int, Fraction], groups: list[list[int]]) -> None:
-    """Refuse a column that the sphere around the dual point does not prove zero."""
-    claim = model.claim
-    require_numbers(claim.zeros, model.data.n_features, [claim.weights])
-    gap = Fraction(claim.primal) - Fraction(claim.dual)
-    factor = 4 if claim.loss == "squared_hinge" else 2
-    lengths = lengths_about_means(model, _row_weights(model, gap), listed_of(claim.zeros, groups))
-    for group, length in lengths:
-        bound = len(group) * Fraction(claim.l1) ** 2
-        require_inside(group, _squares(u, group), factor * gap * length, bound)
+def _zeros(
+    model: Model,
+    row_weights: RowWeights,
+    reach: Fraction,
+    groups: Groups,
+    squares: list[Fraction],
+    bounds: list[Fraction],
+) -> str:
+    """Refuse a column of which sqrt(|U_g|^2) + sqrt(reach N_g) is not below sqrt(bound).
 
-
-def require_numbers(zeros: list[int], width: int, vectors: list[list[float]]) -> None:
-    """Refuse what are no columns in their order, or have a weight."""
-    if not (all(a < b for a, b in pairwise(zeros)) and all(j < width for j in zeros)):
+    N_g is the sum of s_i x_ij^2 over the group, about the means where b is free.
+    """
+    data, zeros, (weights, unit) = model.data, model.claim.zeros, row_weights
+    if not (all(a < b for a, b in pairwise(zeros)) and all(j < data.n_features for j in zeros)):
         raise Refused("zeros must number columns of the data, in their order")
-    if any(weights[1 + j] for weights in vectors for j in zeros):
+    if any(w[1 + j] for w in model.weights for j in zeros):
         raise Refused("a column that is claimed to be zero has a weight")
-
-
-def listed_of(zeros: list[int], groups: list[list[int]]) -> list[list[int]]:
-    """Return the groups with a column that is claimed to be zero."""
-    return [group for group in groups if not set(zeros).isdisjoint(group)]
-
-
-def lengths_about_means(
-    model: Model, row_weights: tuple[list[int], int], groups: list[list[int]]
-) -> list[tuple[list[int], Fraction]]:
-    """Return the sums of s_i x_ij^2 over each group, about the means where b is free."""
-    (weights, unit), data = row_weights, model.data
-    total, listed = sum(weights), {j for group in groups for j in group}
-    squares, sums = dict.fromkeys(listed, 0), dict.fromkeys(listed, 0)
+    claimed = set(zeros)
+    claimed = {j for group in groups if not claimed.isdisjoint(group) for j in group}
+    lengths, sums = dict.fromkeys(claimed, 0), dict.fromkeys(claimed, 0)
     for s, (columns, entries) in zip(weights, data.whole, strict=True):
         for j, x in zip(columns, entries, strict=True):
-            if j in listed:
+            if j in claimed:
                 sums[j] += s * x
-                squares[j] += s * x * x
-    found = []
-    for group in groups:
-        length = Fraction(sum(squares[j] for j in group))
-        if model.intercept:
-            length -= Fraction(sum(sums[j] * sums[j] for j in group), total)
-        found.append((group, length * ratio(1, unit + 2 * data.exponent)))
-    return found
+                lengths[j] += s * x * x
+    reach, total = reach * ratio(1, unit + 2 * data.exponent), sum(weights)
+    for group, near, bound in zip(groups, squares, bounds, strict=True):
+        if group[0] in claimed:
+            length = Fraction(sum(lengths[j] for j in group))
+            if model.intercept:
+                length -= Fraction(square(sums[j] for j in group), total)
+            far = reach * length
+            left = bound - near - far
+            if not (left > 0 and left * left > 4 * near * far):
+                raise Refused(f"column {group[0]} is not proved to be zero")
+    return f"; {len(zeros)} of {data.n_features} columns are zero in every optimal one"
 
 
-def require_inside(group: list[int], near: Fraction, reach: Fraction, bound: Fraction) -> None:
-    """Refuse unless sqrt(near) + sqrt(reach) < sqrt(bound)."""
-    left = bound - near - reach
-    if not (left > 0 and left * left > 4 * near * reach):
-        raise Refused(f"column {group[0]} is not proved to be zero")
-
-
-def _row_weights(model: Model, gap: Fraction) -> tuple[list[int], int]:
-    """Return at least c_i, or c_i v_i for the logistic loss, as integers in units of a power."""
-    claim, costs = model.claim, model.costs
+def _row_weights(model: Model, gap: Fraction) -> RowWeights:
+    """Return at least c_i, or c_i v_i for the logistic loss."""
+    claim = model.claim
     if claim.loss == "squared_hinge":
-        return costs, model.cost_unit
-    multipliers = dict(zip(claim.rows, claim.multipliers, strict=True))
-    share, weights = Fraction(claim.share), []
-    for row, (c, limit) in enumerate(zip(costs, model.limits, strict=True)):
-        if not c:
-            weights.append(0)
-            continue
-        cost = Fraction(limit)
-        p = share * Fraction(multipliers.get(row, 0.0)) / cost
-        double = min(math.ceil(2 * gap / cost * ONE), 4 * ONE)
-        weights.append(c * _largest(math.floor(p * ONE), double))
+        return model.costs, model.cost_unit
+    share, near = Fraction(claim.share), dict.fromkeys(range(len(model.costs)), (0, 1))
+    for row, a in zip(claim.rows, claim.multipliers, strict=True):
+        if a:
+            p = math.floor(share * Fraction(a) / Fraction(model.limits[row]) * ONE)
+            near[row] = p, p + 1
+    return _curved(model, near, gap)
+
+
+def _curved(model: Model, near: dict[int, tuple[int, int]], gap: Fraction) -> RowWeights:
+    """Return at least c_i v_i, with v_i the largest p (1 - p) where the best point can be.
+
+    The point itself lies between two numbers `near`, in units of ``2**-FINE``.
+    """
+    weights = [0] * len(model.costs)
+    for row, (low, high) in near.items():
+        if model.costs[row]:
+            double = min(math.ceil(2 * gap / Fraction(model.limits[row]) * ONE), 4 * ONE)
+            largest = ONE >> 2
+            for _ in range(ROUNDS):
+                away = math.isqrt(double * largest) + 1
+                p = min(max(ONE >> 1, low - away), high + away)
+                largest = min(largest, -(p * (p - ONE) >> FINE))
+            weights[row] = model.costs[row] * max(largest, 0)
     return weights, model.cost_unit - FINE
-
-
-def _largest(p: int, double: int) -> int:
-    """Return at least p (1 - p) anywhere the best point can be, in units of ``2**-FINE``."""
-    largest = ONE >> 2
-    for _ in range(ROUNDS):
-        away = math.isqrt(double * largest) + 1
-        near = min(max(ONE >> 1, p - away), p + 1 + away)
-        largest = min(largest, -(near * (near - ONE) >> FINE))
-    return max(largest, 0)
 
 
 # ---- the sparse multinomial model: its gap, and the columns that are proved zero
@@ -228,77 +225,25 @@ def _largest(p: int, double: int) -> int:
 
 def check_sparse_softmax_gap(data: Data, claim: Claim, intercept: bool) -> str:
     """Claim: the least objective lies between dual and primal, and columns zeros are zero there."""
-    require(claim.l1 > 0.0 and claim.ridge >= 0.0, "l1 must be above 0, and ridge at least 0")
-    require(0.0 <= claim.share <= 1.0, "share must be between 0 and 1")
-    model = Model(data, claim, claim.weights, intercept)
-    groups, l1 = groups_of(claim, data.n_features), Fraction(claim.l1)
+    model, groups, bounds = _posed(data, claim, claim.weights, intercept)
     point = softmax_point(model, Fraction(claim.share))
-    primal = model.norm() + point.losses + l1 * _lasso_of_classes(model, groups)
-    bounds = [data.n_classes * len(group) * l1 * l1 for group in groups]
-    left, squares, given = _pulls(model, point, groups)
-    if claim.ridge:
-        dual = left * point.entropy - _excess(squares, bounds) / (2 * Fraction(claim.ridge))
+    primal = model.norm() + point.losses + _lasso(model, groups)
+    if intercept:
+        left = mended(model, point)
     else:
-        # |U_g|^2 times the square of this is at most its bound.
-        over = [b / s for s, b in zip(squares, bounds, strict=True) if s > b]
-        share = root(min(over), 0) if over else Fraction(1)
-        dual, squares = share * left * point.entropy, [share * share * s for s in squares]
+        sums = [data.combination(each) for each in point.shares]
+        left = Mended(Fraction(1), sums, point.unit + data.exponent, 1)
+    squares = _squares(left.sums, Fraction(1, left.mass), left.unit, groups)
+    dual = left.rest * point.entropy
+    if claim.ridge:
+        dual -= _excess(squares, bounds, claim.ridge)
+    elif over := [b / s for s, b in zip(squares, bounds, strict=True) if s > b]:
+        share = root(min(over), 0)  # |U_g|^2 times the square of this is at most its bound
+        dual, squares = share * dual, [share * share * s for s in squares]
     said = between(claim, primal, max(dual, Fraction(0)), model.what)
-    require_numbers(claim.zeros, data.n_features, claim.weights)
     # A bound below 0 is stated as 0, which is not that of this point.
     gap = Fraction(claim.primal) - min(Fraction(claim.dual), dual)
-    near = {group[0]: (s, b) for group, s, b in zip(groups, squares, bounds, strict=True)}
-    weights = _row_weights_of_classes(model, point, given, gap)
-    for group, length in lengths_about_means(model, weights, listed_of(claim.zeros, groups)):
-        square, bound = near[group[0]]
-        require_inside(group, square, 4 * gap * length, bound)
-    return f"{said}; {len(claim.zeros)} of {data.n_features} columns are zero in every optimal one"
-
-
-def _lasso_of_classes(model: Model, groups: list[list[int]]) -> Fraction:
-    """Return at least sum_g sqrt(K p_g) |W_g|."""
-    vectors, K = model.weights, len(model.weights)
-    total = Fraction(0)
-    for group in groups:
-        square = K * len(group) * sum(w[1 + j] * w[1 + j] for w in vectors for j in group)
-        total += root(ratio(square, 2 * model.exponent), 1)
-    return total
-
-
-def _pulls(
-    model: Model, point: SoftmaxPoint, groups: list[list[int]]
-) -> tuple[Fraction, list[Fraction], Fraction]:
-    """Return the share of the entropy that is left, |U_g|^2 by group, and the share given away."""
-    if model.intercept:
-        rest, sums, unit, mass = mended(model, point)
-    else:
-        sums = [model.data.combination(each) for each in point.shares]
-        rest, unit, mass = Fraction(1), point.unit + model.data.exponent, 1
-    squares = []
-    for group in groups:
-        total = sum(u.get(j, 0) ** 2 for u in sums for j in group)
-        squares.append(ratio(total, 2 * unit) / (mass * mass))
-    return rest, squares, 1 - rest
-
-
-def _excess(squares: list[Fraction], bounds: list[Fraction]) -> Fraction:
-    """Return at least sum_g max(0, |U_g| - l sqrt(K p_g))^2, from roots that are rounded down."""
-    over = [(s, b) for s, b in zip(squares, bounds, strict=True) if s > b]
-    return sum((s + b - 2 * root(s * b, 0) for s, b in over), Fraction(0))
-
-
-def _row_weights_of_classes(
-    model: Model, point: SoftmaxPoint, given: Fraction, gap: Fraction
-) -> tuple[list[int], int]:
-    """Return at least c_i v_i as integers in units of a power of two."""
-    weights = [0] * len(model.costs)
-    more = math.ceil(given * ONE)
-    for row, others in point.others.items():
-        least = -(-others << FINE >> point.bits) + 1 + more
-        double = min(math.ceil(2 * gap / Fraction(model.limits[row]) * ONE), 4 * ONE)
-        largest = ONE >> 2
-        for _ in range(ROUNDS):
-            near = min(ONE >> 1, least + math.isqrt(double * largest) + 1)
-            largest = min(largest, -(near * (near - ONE) >> FINE))
-        weights[row] = model.costs[row] * largest
-    return weights, model.cost_unit - FINE
+    more = math.ceil((1 - left.rest) * ONE) + 1  # what the others of a row were given
+    others = {row: -(-o << FINE >> point.bits) + more for row, o in point.others.items()}
+    weights = _curved(model, {row: (0, most) for row, most in others.items()}, gap)
+    return said + _zeros(model, weights, 4 * gap, groups, squares, bounds)

@@ -229,8 +229,10 @@ def tried_exact(kind: Any, point: Point, rng: Any, counts: Counter[str]) -> tupl
 # ---- the search
 
 
-def climb(name: str, candidates: int, seed: Any, say: Any = print) -> Counter[str]:
-    """Present so many candidates of a kind; return the counts."""
+def climb(
+    name: str, candidates: int, seed: Any, say: Any = print, until_false: bool = False
+) -> Counter[str]:
+    """Present so many candidates of a kind, or until a false one is accepted; return the counts."""
     rng, counts = np.random.default_rng(seed), Counter[str]()
     if name == "model-files":
         return Sealed().run(candidates, rng, say)
@@ -243,7 +245,7 @@ def climb(name: str, candidates: int, seed: Any, say: Any = print) -> Counter[st
     best, steps = math.inf, _STEPS
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        while counts["presented"] < candidates:
+        while counts["presented"] < candidates and not (until_false and counts["false"]):
             fresh = steps >= _STEPS
             if fresh:
                 best, steps = math.inf, 0

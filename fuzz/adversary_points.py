@@ -123,7 +123,10 @@ def finite(point: Point) -> Point:
 def moved(point: Point, rng: Any) -> Point:
     """Return a point nearby: one number of it, or all of one name, changed."""
     other = dict(point)
-    names = [k for k, v in point.items() if isinstance(v, float | np.ndarray) and k not in _FIXED]
+    names = [
+        k for k, v in point.items()
+        if isinstance(v, float | np.ndarray) and np.size(v) and k not in _FIXED
+    ]  # fmt: skip
     if rng.random() < 0.1:
         return other | {"layout": int(rng.integers(2**31))}
     name = names[int(rng.integers(len(names)))]

@@ -52,7 +52,16 @@ __all__ = ["KINDS", "climb", "run"]
 
 BOUNDS = GAPS | SPARSE | KERNELS | SCATTER
 EXACT = WITHOUT_ROUNDING | SEVERAL
-KINDS = [*GAPS, *WITHOUT_ROUNDING, "model-files", *SPARSE, "inference", *KERNELS, *SCATTER, *SEVERAL]
+KINDS = [
+    *GAPS,
+    *WITHOUT_ROUNDING,
+    "model-files",
+    *SPARSE,
+    "inference",
+    *KERNELS,
+    *SCATTER,
+    *SEVERAL,
+]
 # Slow kinds get fewer candidates, so that none takes much more time than the others.
 _SHARE = {
     "softmax": 0.3,

@@ -37,6 +37,8 @@ from separatrix.problem.signed import as_matrix
 
 __all__ = ["KERNELS", "SEVERAL"]
 
+_WAYS = ("", "exchange", "drop", "twice", "number", "gap")
+
 
 def values(p: Point) -> np.ndarray:
     """Return about the kernel values of a point."""
@@ -132,11 +134,11 @@ class Several:
         p["codes"] = codes
         p["costs"] = np.where(np.isfinite(p["costs"]) & (p["costs"] > 0.0), p["costs"], 1.0)
         p["costs"] = np.full(n, min(float(p["costs"][0]), 1e150))
-        way = str(rng.choice(["", "exchange", "drop", "twice", "number", "gap"], p=[0.2, *[0.16] * 5]))
-        return p | {"several": kind, "way": way, "at": int(rng.integers(3))}
+        return self.moved(p | {"several": kind}, rng)
 
-    moved = staticmethod(lambda p, rng: p | {"at": int(rng.integers(3)),
-                                             "way": str(rng.choice(["exchange", "number"]))})  # fmt: skip
+    def moved(self, p: Point, rng: Any) -> Point:
+        """Return the point with another way to change its list."""
+        return p | {"way": str(rng.choice(_WAYS)), "at": int(rng.integers(3))}
 
     def claim(self, p: Point) -> Presented:
         given = shown_as(p, 3)
@@ -181,7 +183,7 @@ class Several:
         )  # fmt: skip
 
     def changed(self, found: Any, p: Point) -> Any:
-        """Return the list with one model exchanged, left out, there twice or with another number."""
+        """Return the list with one model exchanged, left out, twice there or named anew."""
         parts, way, i = list(found.machines), p["way"], p["at"]
         j = (i + 1) % len(parts)
         if way == "exchange":

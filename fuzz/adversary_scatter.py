@@ -71,7 +71,13 @@ class Gaussian:
                 limit = float(np.log(off * priors[0] / priors[1]))
             p |= {"held": held, "classes": K, "loss": loss, "priors": priors}
             p["limit"] = limit if math.isfinite(limit) else 0.0
-            return p | parts_of(held)
+            p |= parts_of(held)
+            if "whiteners" in p and rng.random() < 0.4:  # one number of them off, by little or much
+                at = tuple(int(rng.integers(size)) for size in p["whiteners"].shape)
+                with np.errstate(all="ignore"):
+                    off = 10.0 ** rng.uniform(-15, 0) * abs(p["whiteners"]).max()
+                p["whiteners"][at] += off if at[1] <= at[2] else 0.0
+            return p
         raise ValueError("no Gaussians were found")
 
     def claim(self, p: Point) -> Presented:

@@ -17,7 +17,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -28,7 +27,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from fuzz import adversary
 from separatrix.certificates import (
-    column_sizes,
     duality_gap,
     enclosed_sums,
     enclosure,
@@ -324,9 +322,19 @@ def tie_is_right() -> list[Change]:
     return [(errors, "wrong_rows", wrong)]
 
 
-def cell_left_out() -> list[Change]:
-    """The cells at the last point are not counted."""
-    return [(errors, "combinations", lambda found, r: combinations(range(len(found) - 1), r))]
+def cells_left_out() -> list[Change]:
+    """The cells of the same hyperplanes turned round are not counted."""
+    return [(errors._Divisions, "least", lambda self: int(self.costs.min()))]
+
+
+def case_left_out() -> list[Change]:
+    """In a tree of cases, a row that is right is not looked at."""
+    real = errors.refuse_case
+
+    def wrong(book: Any, case: Any) -> None:
+        real(book, case.wrong if hasattr(case, "row") else case)
+
+    return [(errors, "refuse_case", wrong)]
 
 
 def witness_believed() -> list[Change]:
@@ -368,9 +376,9 @@ def a_bound_not_compared(made: Any, **free: Any) -> Callable[[], list[Change]]:
     return lambda: [(made, "check", lambda self, *given: real(replace(self, **free), *given))]
 
 
-def labels_may_change() -> list[Change]:
-    """An interval of inference is compared at one end alone."""
-    return [(inference, "holds", lambda *_: True)]
+def one_end_compared() -> list[Change]:
+    """Enclosures of inference are compared at their upper end alone."""
+    return [(inference, "_within", lambda found, told: not told or found[1] <= told[1])]
 
 
 def checker_takes_any_sum() -> list[Change]:
@@ -388,7 +396,6 @@ def checker_compares_one_bound() -> list[Change]:
 FAULTS = [
     Fault("attack 1: a margin rounded before it is taken from 1", "hinge", margin_rounded_first),
     Fault("attack 2: infinite and finite costs, kernel", "kernel", mixed_costs),
-    Fault("attack 3: infinite and finite costs, hinge", "hinge", mixed_costs),
     Fault("attack 3: infinite costs of a logistic loss", "logistic", mixed_costs),
     Fault("attack 7: four times a cost overflows", "squared-hinge", four_costs_overflow),
     Fault("attack 8: losses beyond 746 are 0", "logistic", softplus_vanishes),
@@ -417,7 +424,8 @@ FAULTS = [
     Fault("multipliers need not balance", "kernel-overlap", unbalanced_kernel(kernel_separation)),
     Fault("a tie separates", "separation", tie_separates),
     Fault("a tie is no error", "errors", tie_is_right),
-    Fault("a cell left out", "errors", cell_left_out),
+    Fault("cells left out", "errors", cells_left_out),
+    Fault("a case of the tree left out", "errors", case_left_out),
     Fault("a witness of errors is believed", "errors", witness_believed),
     Fault("a row loaded beyond its weight", "errors", load_believed),
     Fault("multipliers of a witness below zero", "partition", multipliers_below_zero),
@@ -427,7 +435,7 @@ FAULTS = [
           a_bound_not_compared(gaussian_estimates.GaussianEstimates, offsets=math.inf)),
     Fault("the number of right rows is not compared", "kernel-separation",
           a_bound_not_compared(kernel_separation.KernelSeparation, right=0)),
-    Fault("nothing of inference is compared", "inference", labels_may_change),
+    Fault("one end of an enclosure is compared", "inference", one_end_compared),
     Fault("the checker takes any sum", "partition", checker_takes_any_sum),
     Fault("the checker does not compare lower bounds", "hinge", checker_compares_one_bound),
 ]  # fmt: skip
@@ -438,6 +446,7 @@ def main() -> int:
     ask.add_argument("--seeds", type=int, default=3)
     ask.add_argument("--candidates", type=int, default=0, help="of each; 0: as the kind is slow")
     ask.add_argument("--only", nargs="+", default=[""], help="words of names or kinds")
+    ask.add_argument("--seed", type=int, default=0, help="the first one")
     given = ask.parse_args()
     missed, pairs = 0, 0
     print(f"{'fault':50} {'kind':20} candidates until it is found, by seed")
@@ -445,7 +454,10 @@ def main() -> int:
         if not any(word in f"{fault.name} {fault.kind}" for word in given.only):
             continue
         begun = time.process_time()
-        after = [found_after(fault, seed, given.candidates) for seed in range(given.seeds)]
+        after = [
+            found_after(fault, seed, given.candidates)
+            for seed in range(given.seed, given.seed + given.seeds)
+        ]
         told = " ".join(f"{'-' if n is None else n:>6}" for n in after)
         seconds = time.process_time() - begun
         print(f"{fault.name:50} {fault.kind:20} {told}   {seconds:5.1f} s", flush=True)

@@ -32,7 +32,9 @@ def interleaved(lists: list[list[Any]]) -> list[Any]:
     >>> interleaved([[1, 2, 3, 4], ["a", "b"]])
     [1, 'a', 2, 3, 'b', 4]
     """
-    places = [((i + 0.5) / len(each), k, i) for k, each in enumerate(lists) for i in range(len(each))]
+    places = []
+    for k, each in enumerate(lists):
+        places += [((i + 0.5) / len(each), k, i) for i in range(len(each))]
     return [lists[k][i] for _, k, i in sorted(places)]
 
 

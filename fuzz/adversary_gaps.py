@@ -116,6 +116,11 @@ class TwoClasses:
             point["codes"] = codes
             alpha = opposite(rng, point, np.where(np.isfinite(costs), costs, 1.0) * 0.5)
             codes = point["codes"]
+        if rng.random() < 0.1:  # costs whose multiples overflow, where the objective does not
+            costs, weights, penalty, with_bias = np.zeros(n), np.zeros(d + 1), 0.0, False
+            costs[: min(n, 2)] = rng.uniform(2e307, 8e307)
+            alpha = costs * rng.uniform(0.1, 1.0)
+            point["X"] = X * 2.0**-600 / max(abs(X).max(), 1e-300)
         return point | {
             "codes": codes, "costs": costs, "weights": weights, "alpha": alpha,
             "intercept": with_bias, "bias_penalty": penalty, "ridge": ridge,

@@ -3,6 +3,7 @@
 import io
 import math
 import pkgutil
+import warnings
 from importlib import import_module
 
 import numpy as np
@@ -77,7 +78,7 @@ def test_a_least_squared_error_that_is_a_little_false_is_noticed(monkeypatch):
         return objective, least * (1.0 + 1e-6), *rest
 
     monkeypatch.setattr(least_squares.SquaresBounds, "prove", classmethod(wrong))
-    assert adversary.climb("least-squares", 900, 1, say=quiet, until_false=True)["false"] > 0
+    assert adversary.climb("least-squares", 900, 4, say=quiet, until_false=True)["false"] > 0
 
 
 def test_an_upper_bound_on_margins_that_is_a_little_false_is_noticed(monkeypatch):
@@ -126,14 +127,10 @@ def test_every_certificate_has_a_kind():
     presented = {"FewestErrors", "Partition", "Separation", "InferenceProof"}
     presented |= {"DualityGaps", "PairGaps", "KernelGaps"}  # all in "several"
     rng = np.random.default_rng(1)
-    for kind in adversary.BOUNDS.values():
-        for _ in range(40):
-            try:
-                proof = kind.claim(adversary.finite(kind.start(rng))).proof
-            except (ValueError, separatrix.checker.Refused):
-                continue
-            presented.add(type(proof).__name__)
-            break
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        for kind in adversary.BOUNDS.values():
+            presented.add(type(shown_first(kind, rng)).__name__)
     bases = {"TwoBounds", "SquaresClaim", "EachMachine", "Written", "AboutData"}
     bases |= {"KernelClaim", "NamedMultipliers", "WeightsByClass"}
     found = set()
@@ -143,6 +140,15 @@ def test_every_certificate_has_a_kind():
             own = isinstance(made, type) and made.__module__ == inside.__name__
             found |= {name} if own and hasattr(made, "check") else set()
     assert found - bases == presented
+
+
+def shown_first(kind, rng):
+    """Return the first claim of a kind that is not refused by name."""
+    while True:
+        try:
+            return kind.claim(adversary.finite(kind.start(rng))).proof
+        except (ValueError, separatrix.checker.Refused):
+            continue
 
 
 def test_a_run_says_how_far_it_is():

@@ -32,7 +32,7 @@ from sklearn.exceptions import ConvergenceWarning
 import separatrix as sx
 from fuzz.exact_certificates import Book
 from fuzz.exact_judge import exact
-from fuzz.honest_fits import FITS
+from fuzz.honest_fits import FITS, PLACES
 from fuzz.workers import Followed, interleaved, pool_of
 
 __all__ = ["attempt", "exact", "run"]
@@ -45,7 +45,7 @@ _CHUNK = 50
 
 def attempt(kind: str, seed: int, number: int) -> tuple[str, int, list[str]]:
     """Make one fit; return how it ended, how many numbers were compared, and what is wrong."""
-    rng = np.random.default_rng([seed, number, sorted(FITS).index(kind)])
+    rng = np.random.default_rng([seed, number, PLACES[kind]])
     book = Book()
     with warnings.catch_warnings(record=True) as said, _fits_timed() as spent:
         warnings.simplefilter("always")

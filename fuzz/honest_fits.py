@@ -34,7 +34,7 @@ from fuzz.scatter_claims import nonnegative_squares
 from separatrix.core.novikoff import widest
 from separatrix.problem.signed import SignedProblem
 
-__all__ = ["FITS"]
+__all__ = ["FITS", "PLACES"]
 
 _SECONDS = 10.0
 
@@ -298,3 +298,8 @@ FITS: dict[str, Callable[[Any, Book], None]] = {
     "partitions": partitions,
     **MORE,
 }
+
+# What a kind adds to the seed: those that came later stand last, so that old fits stay the same.
+_LATER = set(MORE) - {"KernelPerceptron", "GaussianPlugIn"}
+_IN_ORDER = [*sorted(set(FITS) - _LATER), *sorted(_LATER)]
+PLACES = {kind: place for place, kind in enumerate(_IN_ORDER)}

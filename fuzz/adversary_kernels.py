@@ -210,6 +210,8 @@ class Several:
             book.true(f"models {sides} are not one a class or a pair", sides in every)
         if not book.false:
             of_certificate(book, proof, given)
+        if not all(getattr(m, "is_convex", True) for m in proof.machines):
+            return ""  # then no bound on an objective is claimed
         return "; ".join(book.false)
 
     def room(self, proof: Any, given: Any) -> float:

@@ -72,7 +72,9 @@ class Gaussian:
             p |= {"held": held, "classes": K, "loss": loss, "priors": priors}
             p["limit"] = limit if math.isfinite(limit) else 0.0
             p |= parts_of(held)
-            if "whiteners" in p and rng.random() < 0.4:  # one number of them off, by little or much
+            if (
+                p.get("whiteners", np.zeros(0)).size and rng.random() < 0.4
+            ):  # one number of them off, by little or much
                 at = tuple(int(rng.integers(size)) for size in p["whiteners"].shape)
                 with np.errstate(all="ignore"):
                     off = 10.0 ** rng.uniform(-15, 0) * abs(p["whiteners"]).max()

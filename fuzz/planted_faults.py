@@ -331,7 +331,9 @@ def case_left_out() -> list[Change]:
     real = errors.refuse_case
 
     def wrong(book: Any, case: Any) -> None:
-        real(book, case.wrong if hasattr(case, "row") else case)
+        if not hasattr(case, "row"):
+            return real(book, case)
+        return real(book, case.wrong, frozenset([book.keys[case.row]]))
 
     return [(errors, "refuse_case", wrong)]
 

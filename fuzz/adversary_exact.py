@@ -254,7 +254,13 @@ class Errors(_Halfspaces):
         return sx.ZeroOne(max_seconds=5.0).fit(point["X"], point["codes"]).certificate_
 
     def altered(self, proof: Any, rng: Any) -> Any:
-        way = int(rng.integers(9))
+        way = int(rng.integers(10))
+        if way == 9 and proof.tree is not None:  # one row more is a witness by itself
+            row, k = int(rng.integers(proof.n_rows)), len(proof.witnesses)
+            return replace(
+                proof, witnesses=(*proof.witnesses, ((row,), (1,))), lower=proof.lower + 1,
+                tree=_with_load(proof.tree, k),
+            )  # fmt: skip
         if way == 8 and proof.by == "witnesses":  # a case in which the row is right is not there
             split = Split(int(rng.integers(proof.n_rows)), proof.tree, None)
             return replace(proof, tree=split, lower=proof.lower + 1)
@@ -332,6 +338,14 @@ def _other_tree(rng: Any, tree: Any) -> Any:
     loads, i = list(tree.loads), int(rng.integers(len(tree.loads)))
     loads[i] = (loads[i][0], _other_whole(rng, loads[i][1]))
     return replace(tree, loads=tuple(loads))
+
+
+def _with_load(tree: Any, k: int) -> Any:
+    """Return the tree with one more witness in all its leaves, at its full weight."""
+    if isinstance(tree, Split):
+        parts = (each and _with_load(each, k) for each in (tree.wrong, tree.right))
+        return replace(tree, **dict(zip(("wrong", "right"), parts, strict=True)))
+    return replace(tree, loads=(*tree.loads, (k, tree.denominator)))
 
 
 def _loaded(tree: Any) -> Any:

@@ -32,33 +32,53 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import separatrix as sx
 from fuzz import adversary_inference
-from fuzz.adversary_exact import EXACT
+from fuzz.adversary_altered import with_one_altered
+from fuzz.adversary_exact import EXACT as WITHOUT_ROUNDING
 from fuzz.adversary_gaps import GAPS, Presented
+from fuzz.adversary_kernels import KERNELS, SEVERAL
 from fuzz.adversary_models import Sealed
 from fuzz.adversary_points import Point, finite, moved
+from fuzz.adversary_scatter import SCATTER
 from fuzz.adversary_sparse import SPARSE
 from fuzz.exact_certificates import Book, Facts, least_squares
 from fuzz.honest_claims import of_certificate
-from fuzz.workers import pool_of
+from fuzz.scatter_claims import nonnegative_squares
+from fuzz.workers import Followed, interleaved, pool_of
 from separatrix.checker import Refused, check
 from separatrix.problem.canonical import as_checker_data, problem_from
 from separatrix.storage.certificate_files import prove_again
 
 __all__ = ["KINDS", "climb", "run"]
 
-BOUNDS = GAPS | SPARSE
-KINDS = [*GAPS, *EXACT, "model-files", *SPARSE, "inference"]
-# What a candidate costs, beside the others: slow kinds get fewer.
+BOUNDS = GAPS | SPARSE | KERNELS | SCATTER
+EXACT = WITHOUT_ROUNDING | SEVERAL
+KINDS = [
+    *GAPS,
+    *WITHOUT_ROUNDING,
+    "model-files",
+    *SPARSE,
+    "inference",
+    *KERNELS,
+    *SCATTER,
+    *SEVERAL,
+]
+# Slow kinds get fewer candidates, so that none takes much more time than the others.
 _SHARE = {
-    "errors": 0.3,
+    "softmax": 0.3,
+    "fisher": 0.5,
     "partition": 0.5,
-    "model-files": 0.1,
-    "inference": 0.1,
-    "kernel-multiclass": 0.7,
+    "errors": 0.1,
+    "model-files": 0.01,
+    "inference": 0.01,
+    "sparse-logistic": 0.5,
+    "sparse-hinge": 0.5,
+    "sparse-softmax": 0.2,
 }
+_LEAST = 300  # of a kind, in a run of many
 _STEPS = 12  # of one climb, or as many more as it gets better
 _REFUSALS = (Refused, sx.DataError, ValueError)
-_CHUNK = 2_000
+_CHUNK = 1_000
+_FAR = 1.7e308
 
 
 # ---- claims by bounds
@@ -70,19 +90,42 @@ def false_bounds(kind: Any, shown: Presented) -> Book:
     if type(proof).__name__ == "LeastSquaresOptimality":
         t, s = shown.beside
         least_squares(book, proof, Facts(given), t[:, None], s)
+    elif type(proof).__name__ == "NonNegativeOptimality":
+        nonnegative_squares(book, proof, Facts(given), *shown.beside)
     else:
         of_certificate(book, proof, given, given.weights)
     return book
 
 
-def is_accepted(shown: Presented) -> bool:
-    """Whether `check` accepts the claim, a bound that is not there put far off."""
+def is_accepted(shown: Presented, false: str) -> bool:
+    """Whether `check` accepts the claim, with the bound that is not the false one put far off."""
     proof: Any = shown.proof
     inner = getattr(proof, "inner", proof)
-    if hasattr(inner, "dual") and not math.isfinite(inner.dual):
-        inner = replace(inner, dual=-1e300)
-        proof = replace(proof, inner=inner) if hasattr(proof, "inner") else inner
+    if hasattr(inner, "dual"):
+        far = {"primal": _FAR} if "dual" in false else {"dual": -_FAR}
+        if not math.isfinite(inner.primal + inner.dual) or inner.dual > inner.primal:
+            inner = replace(inner, **far)
+            proof = replace(proof, inner=inner) if hasattr(proof, "inner") else inner
+    return checked(proof, shown)
+
+
+def checked(proof: Any, shown: Presented) -> bool:
+    """Whether `check` accepts a claim of the data shown."""
     return bool(proof.check(shown.given.X, *(shown.beside or (shown.given.y,))))
+
+
+def beside(kind: Any, point: Point, false: str) -> str:
+    """Return what is false and accepted at the same point with the other bound out of the way.
+
+    A lower bound needs no weights but some of which the objective is finite; an upper bound needs
+    no dual variables.
+    """
+    left = ("weights", "bias", "biases") if "dual" in false else ("alpha",)
+    other = point | {name: np.zeros_like(point[name]) for name in left if name in point}
+    shown = kind.claim(finite(other))
+    book = false_bounds(kind, shown)
+    accepted = any(is_accepted(shown, words) for words in book.false)
+    return "; ".join(book.false) if accepted else ""
 
 
 def forged(kind: Any, proof: Any, book: Book, rng: Any) -> tuple[Any, str]:
@@ -97,6 +140,8 @@ def forged(kind: Any, proof: Any, book: Book, rng: Any) -> tuple[Any, str]:
     field, value = claim.name.split(": ")[-1].split(" ")[0], claim.refuted()
     if not math.isfinite(value):
         return None, ""
+    if isinstance(getattr(proof, field, None), int):
+        value = math.floor(value) + 1 if claim.sense == "<=" else math.ceil(value) - 1
     words = f"accepted: {field} {value!r}, where the exact value is {claim.sense} it"
     if hasattr(proof, "inner"):
         return replace(proof, inner=replace(proof.inner, **{field: value})), words
@@ -114,18 +159,22 @@ def tried_bounds(kind: Any, point: Point, rng: Any, counts: Counter[str]) -> tup
     book = false_bounds(kind, shown)
     counts["presented"] += 1
     if book.false:
-        if is_accepted(shown):
+        if any(is_accepted(shown, words) for words in book.false):
             return "; ".join(book.false), -math.inf
         counts["stated"] += 1  # false as computed, and refused by `check`
+        for words in book.false:
+            if found := beside(kind, point, words):
+                return found, -math.inf
     other, words = forged(kind, shown.proof, book, rng)
     if other is not None:
         counts["presented"] += 1
         counts["forged"] += 1
-        if other.check(shown.given.X, *(shown.beside or (shown.given.y,))):
+        if checked(other, shown):
             return words, -math.inf
         if rng.random() < 0.1 and hasattr(other, "to_json") and accepted_file(other, shown, counts):
             return f"as a file, {words}", -math.inf
-    words = tried_altered(kind, shown, rng, counts) if hasattr(kind, "altered") else ""
+    is_altered = hasattr(kind, "altered") or rng.random() < 0.3
+    words = tried_altered(kind, shown, rng, counts) if is_altered else ""
     if words:
         return words, -math.inf
     return "", min((claim.room() for claim in book.claims.values()), default=math.inf)
@@ -133,15 +182,18 @@ def tried_bounds(kind: Any, point: Point, rng: Any, counts: Counter[str]) -> tup
 
 def tried_altered(kind: Any, shown: Presented, rng: Any, counts: Counter[str]) -> str:
     """Present the claim with one field altered; return what is false of it and was accepted."""
-    other = kind.altered(shown, rng)
+    is_own = hasattr(kind, "altered")
+    other = kind.altered(shown, rng) if is_own else with_one_altered(shown.proof, rng)
     counts["presented"] += 1
-    accepted = other.check(shown.given.X, shown.given.y)
-    if not accepted and rng.random() < 0.2:
+    accepted = checked(other, shown)
+    if not accepted and not shown.beside and rng.random() < 0.2:
         accepted = accepted_file(other, shown, counts)
     if not accepted:
         return ""
     counts["true"] += 1
-    words = kind.false_if_accepted(other, shown.given)
+    book = false_bounds(kind, shown._replace(proof=other))
+    bent = not getattr(other, "is_convex", True)  # then no bound on the objective is claimed
+    words = "; ".join(words for words in book.false if not (bent and words.startswith("primal")))
     return f"altered and accepted: {words}" if words else ""
 
 
@@ -175,7 +227,7 @@ def tried_exact(kind: Any, point: Point, rng: Any, counts: Counter[str]) -> tupl
     shown = kind.claim(point)
     counts["presented"] += 1
     accepted = shown.proof.check(shown.given.X, shown.given.y)
-    if not accepted and rng.random() < 0.2:
+    if not accepted and rng.random() < 0.2 and hasattr(shown.proof, "to_json"):
         accepted = accepted_file(shown.proof, shown, counts)
     if accepted:
         counts["true"] += 1
@@ -188,8 +240,10 @@ def tried_exact(kind: Any, point: Point, rng: Any, counts: Counter[str]) -> tupl
 # ---- the search
 
 
-def climb(name: str, candidates: int, seed: Any, say: Any = print) -> Counter[str]:
-    """Present so many candidates of a kind; return the counts."""
+def climb(
+    name: str, candidates: int, seed: Any, say: Any = print, until_false: bool = False
+) -> Counter[str]:
+    """Present so many candidates of a kind, or until a false one is accepted; return the counts."""
     rng, counts = np.random.default_rng(seed), Counter[str]()
     if name == "model-files":
         return Sealed().run(candidates, rng, say)
@@ -202,7 +256,7 @@ def climb(name: str, candidates: int, seed: Any, say: Any = print) -> Counter[st
     best, steps = math.inf, _STEPS
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        while counts["presented"] < candidates:
+        while counts["presented"] < candidates and not (until_false and counts["false"]):
             fresh = steps >= _STEPS
             if fresh:
                 best, steps = math.inf, 0
@@ -231,23 +285,37 @@ def run(
     candidates: int, kinds: Any = None, seed: int = 0, workers: int = 1, say: Any = print
 ) -> Counter[Any]:
     """Share the candidates out over kinds and processes; return the counts by kind."""
-    kinds = list(kinds or KINDS)
-    whole = sum(_SHARE.get(kind, 1.0) for kind in kinds)
-    tasks = []
-    for kind in kinds:
-        left = max(1, round(candidates * _SHARE.get(kind, 1.0) / whole))
-        for part, begin in enumerate(range(0, left, _CHUNK)):
-            tasks.append((kind, min(_CHUNK, left - begin), [seed, KINDS.index(kind), part]))
+    shares, tasks = shared_out(candidates, list(kinds or KINDS)), []
+    for kind, left in shares.items():
+        chunk = max(5, round(_CHUNK * _SHARE.get(kind, 1.0)))
+        tasks.append(
+            [
+                (kind, min(chunk, left - begin), [seed, KINDS.index(kind), part])
+                for part, begin in enumerate(range(0, left, chunk))
+            ]
+        )
+    say("shares: " + ", ".join(f"{kind} {count:,}" for kind, count in shares.items()), flush=True)
     totals: Counter[Any] = Counter()
-    begun: Counter[str] = Counter(kind for kind, _, _ in tasks)
-    with pool_of(workers) as pool:
-        for (kind, *_), (counts, seconds) in zip(tasks, pool.map(_task, tasks), strict=True):
+    begun = Counter({kind: len(each) for kind, each in zip(shares, tasks, strict=True)})
+    with pool_of(workers) as pool, Followed(sum(shares.values())) as followed:
+        every = interleaved(tasks)
+        for (kind, *_), (counts, seconds) in zip(every, pool.map(_task, every), strict=True):
             totals.update({(kind, name): count for name, count in counts.items()})
             totals[kind, "seconds"] += seconds
             begun[kind] -= 1
+            followed.add(kind, counts["presented"], counts["false"])
             if not begun[kind]:
                 say(_line(kind, totals), flush=True)
     return totals
+
+
+def shared_out(candidates: int, kinds: list[str]) -> dict[str, int]:
+    """Return how many candidates each kind gets: slow ones fewer, but some hundreds of many."""
+    whole = sum(_SHARE.get(kind, 1.0) for kind in kinds)
+    least = min(_LEAST, candidates // (10 * len(kinds)))
+    return {
+        kind: max(1, least, round(candidates * _SHARE.get(kind, 1.0) / whole)) for kind in kinds
+    }
 
 
 def _task(task: tuple[str, int, list[int]]) -> tuple[Counter[str], float]:

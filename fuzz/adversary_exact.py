@@ -12,14 +12,16 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from flint import fmpq
 
 import separatrix as sx
 from fuzz.adversary_gaps import Presented
 from fuzz.adversary_points import Point, data, near_one, numbers
-from fuzz.exact_certificates import Book, Facts, fewest_errors, signed_rows
-from fuzz.exact_halfspaces import dot, is_cancelled, verdict
+from fuzz.exact_certificates import Facts, signed_rows
+from fuzz.exact_halfspaces import dot, fewest_at_least, is_cancelled, pivots_of, verdict
 from fuzz.exact_judge import exact
 from fuzz.nasty import Nasty, laid_out
+from separatrix.certificates.errors import Split
 from separatrix.certificates.separation import check_separation
 from separatrix.problem.canonical import problem_from
 from separatrix.problem.fingerprint import fingerprint
@@ -94,6 +96,8 @@ class _Halfspaces:
 
     def moved(self, p: Point, rng: Any) -> Point:
         way = rng.random()
+        if way > 0.85:
+            return p | {"proof": self.made_up(p, rng)}
         if way < 0.25:
             return p | {"X": _other_data(rng, p["X"])}
         if way < 0.3:
@@ -102,6 +106,10 @@ class _Halfspaces:
 
     def altered(self, proof: Any, rng: Any) -> Any:
         raise NotImplementedError
+
+    def made_up(self, p: Point, rng: Any) -> Any:
+        """Return a claim that is made of the data."""
+        return self.altered(p["proof"], rng)
 
     def claim(self, p: Point) -> Presented:
         X, dense, name = laid_out(np.random.default_rng(p["layout"]), p["X"])
@@ -175,14 +183,30 @@ class Partitions(_Halfspaces):
         return proof if type(proof).__name__ == "Partition" and not proof.decimals else None
 
     def altered(self, proof: Any, rng: Any) -> Any:
-        names = ["weights", "rows", "multipliers", "multipliers", "others", "kind"]
+        names = ["weights", "rows", "multipliers", "multipliers", "others", "kind", "all"]
         name = names[int(rng.integers(len(names)))]
+        if name == "all":
+            return replace(proof, kind="overlap", weights=(), others=0)
         if name == "others":
             return replace(proof, others=_other_whole(rng, proof.others))
         if name == "kind":
             kinds = ("separation", "quasi", "overlap")
             return replace(proof, kind=kinds[int(rng.integers(3))])
         return replace(proof, **{name: _other_tuple(rng, getattr(proof, name))})
+
+    def made_up(self, p: Point, rng: Any) -> Any:
+        """Return an overlap by multiples that cancel exactly, whatever their signs."""
+        shown = self.claim(p)
+        z = signed_rows(Facts(shown.given), 2, p["proof"].intercept)
+        rows = rng.permutation(len(z))[: min(len(z), len(z[0]) + 1)].tolist()
+        multipliers = cancelling([z[i] for i in rows])
+        if multipliers is None:
+            return self.altered(p["proof"], rng)
+        kept = [(i, m) for i, m in zip(rows, multipliers, strict=True) if m]
+        named = tuple(i for i, _ in kept), tuple(m for _, m in kept)
+        return replace(
+            p["proof"], kind="overlap", weights=(), rows=named[0], multipliers=named[1], others=0
+        )
 
     def false_if_accepted(self, proof: Any, given: Nasty) -> str:
         z = signed_rows(Facts(given), 2, proof.intercept)
@@ -201,15 +225,49 @@ class Partitions(_Halfspaces):
         return ""
 
 
+def cancelling(z: Any) -> list[int] | None:
+    """Return whole multiples, not all zero, of which the rows sum to zero; None without any."""
+    columns = [list(column) for column in zip(*z, strict=True)]
+    pivots, reduced = pivots_of(columns)
+    free = next((j for j in range(len(z)) if j not in pivots), None)
+    if free is None:
+        return None
+    values = [fmpq(0)] * len(z)
+    values[free] = fmpq(1)
+    for j, row in zip(pivots, reduced, strict=True):
+        values[j] = -row[free]
+    one = math.lcm(*(int(v.q) for v in values))
+    found = [int((v * one).p) for v in values]
+    return found if sum(found) >= 0 else [-m for m in found]
+
+
 class Errors(_Halfspaces):
     """How many errors weights make, and how few any can make."""
 
     def genuine(self, point: Point) -> Any:
         point["intercept"] = True
+        rng = np.random.default_rng(point["layout"])
+        if rng.random() < 0.6:  # beyond three columns no cells are counted
+            n, d = int(rng.integers(6, 9)), int(rng.integers(2, 6))
+            codes = np.arange(n) % 2
+            point |= {"X": rng.integers(-2, 3, size=(n, d)) * 1.0, "codes": codes}
         return sx.ZeroOne(max_seconds=5.0).fit(point["X"], point["codes"]).certificate_
 
     def altered(self, proof: Any, rng: Any) -> Any:
-        way = int(rng.integers(6))
+        way = int(rng.integers(10))
+        if way == 9 and proof.tree is not None:  # one row more is a witness by itself
+            row, k = int(rng.integers(proof.n_rows)), len(proof.witnesses)
+            return replace(
+                proof, witnesses=(*proof.witnesses, ((row,), (1,))), lower=proof.lower + 1,
+                tree=_with_load(proof.tree, k),
+            )  # fmt: skip
+        if way == 8 and proof.by == "witnesses":  # a case in which the row is right is not there
+            split = Split(int(rng.integers(proof.n_rows)), proof.tree, None)
+            return replace(proof, tree=split, lower=proof.lower + 1)
+        if way == 6 and proof.tree is not None:
+            return replace(proof, tree=_other_tree(rng, proof.tree))
+        if way == 7 and proof.tree is not None:  # all loads twice as large, and one error more
+            return replace(proof, tree=_loaded(proof.tree), lower=proof.lower + 1)
         if way == 0:
             return replace(proof, errors=proof.errors + int(rng.choice(_WHOLE)))
         if way in (1, 2):
@@ -235,10 +293,66 @@ class Errors(_Halfspaces):
         return replace(proof, weights=tuple(weights))
 
     def false_if_accepted(self, proof: Any, given: Nasty) -> str:
-        book = Book()
-        fewest_errors(book, proof, Facts(given), np.ones(len(given.codes)))
-        more = proof.unit != Fraction(1)
-        return "; ".join(book.false) or ("accepted: another unit" if more else "")
+        z = signed_rows(Facts(given), 2, True)
+        w = (
+            [fmpq(v) for v in proof.integers]
+            if proof.integers
+            else [exact(v) for v in proof.weights]
+        )
+        wrong, least = sum(dot(row, w) <= 0 for row in z), fewest(given)
+        if proof.unit != Fraction(1):
+            return "accepted: another unit"
+        if proof.errors != wrong:
+            return f"accepted: {proof.errors} errors, which are {wrong}"
+        return f"accepted: {proof.lower} or more, where {least} is possible" * (proof.lower > least)
+
+
+def fewest(given: Nasty) -> int:
+    """Return the fewest errors of any hyperplane, found once for the same rows."""
+    key = given.dense.shape, given.dense.tobytes(), given.codes.tobytes()
+    if key not in _FEWEST:
+        if len(_FEWEST) > 200:
+            _FEWEST.clear()
+        z, ones = signed_rows(Facts(given), 2, True), [fmpq(1)] * len(given.codes)
+        bounds = range(1, len(z) + 2)
+        _FEWEST[key] = next(b - 1 for b in bounds if not fewest_at_least(z, ones, b))
+    return _FEWEST[key]
+
+
+_FEWEST: dict[Any, int] = {}
+
+
+def _other_tree(rng: Any, tree: Any) -> Any:
+    """Return the tree with a case left out, of another row, or with another load."""
+    if isinstance(tree, Split):
+        way = int(rng.integers(4))
+        if way == 0:
+            return replace(tree, row=tree.row + int(rng.choice(_WHOLE)))
+        if way == 1:
+            return tree.wrong if rng.random() < 0.5 else tree.right
+        side = "wrong" if way == 2 else "right"
+        inner = getattr(tree, side)
+        return replace(tree, **{side: None if inner is None else _other_tree(rng, inner)})
+    if not tree.loads:
+        return replace(tree, denominator=_other_whole(rng, tree.denominator))
+    loads, i = list(tree.loads), int(rng.integers(len(tree.loads)))
+    loads[i] = (loads[i][0], _other_whole(rng, loads[i][1]))
+    return replace(tree, loads=tuple(loads))
+
+
+def _with_load(tree: Any, k: int) -> Any:
+    """Return the tree with one more witness in all its leaves, at its full weight."""
+    if isinstance(tree, Split):
+        parts = (each and _with_load(each, k) for each in (tree.wrong, tree.right))
+        return replace(tree, **dict(zip(("wrong", "right"), parts, strict=True)))
+    return replace(tree, loads=(*tree.loads, (k, tree.denominator)))
+
+
+def _loaded(tree: Any) -> Any:
+    if isinstance(tree, Split):
+        parts = (each and _loaded(each) for each in (tree.wrong, tree.right))
+        return replace(tree, **dict(zip(("wrong", "right"), parts, strict=True)))
+    return replace(tree, loads=tuple((k, 2 * amount) for k, amount in tree.loads))
 
 
 EXACT: dict[str, Any] = {

@@ -13,11 +13,14 @@ import numpy as np
 from fuzz.adversary_points import (
     Point,
     balanced,
+    cancelling,
     costs_of_rows,
     data,
     in_proportion,
     near_one,
     numbers,
+    of_penalty,
+    opposite,
     scale,
 )
 from fuzz.nasty import Nasty, laid_out
@@ -57,6 +60,8 @@ def shown_as(point: Point, n_classes: int) -> Nasty:
     if point.get("kernel") == "precomputed":
         values = np.tril(values) + np.tril(values, -1).T
     X, dense, name = laid_out(np.random.default_rng(point["layout"]), values)
+    if point.get("plain"):  # numbers that other layouts would round away
+        X, dense, name = values, values, "float64"
     if point.get("kernel") == "precomputed":
         X = dense
     return Nasty(X, codes, None, dense, codes, n_classes, name)
@@ -84,11 +89,14 @@ class TwoClasses:
         n, d = X.shape
         costs = costs_of_rows(rng, n)
         weights = np.append(numbers(rng, 1), numbers(rng, d) / max(abs(X).max(), 1e-300))
-        if rng.random() < 0.6:
+        far = self.loss == "logistic" and rng.random() < 0.4
+        if far or rng.random() < 0.6:
             # The nearest row at a margin of 1 but for rounding, or where exp(-margin) vanishes.
-            far = self.loss == "logistic" and rng.random() < 0.7
-            sides = near_one(rng, X, weights, rng.uniform(600.0, 800.0) if far else 1.0)
+            margin = rng.uniform(*((740.0, 760.0) if rng.random() < 0.5 else (600.0, 800.0)))
+            sides = near_one(rng, X, weights, margin if far else 1.0)
             codes = codes if sides is None else sides
+        elif rng.random() < 0.5:
+            cancelling(rng, X, weights)
         signs = np.where(codes == 1, 1.0, -1.0)
         free, with_bias = rng.random() < 0.5, bool(rng.random() < 0.6)
         alpha = balanced(rng, signs, costs)
@@ -100,10 +108,22 @@ class TwoClasses:
             alpha = alpha * 2.0 ** -rng.integers(1, 60)
         if rng.random() < 0.5:
             in_proportion(point, weights, signs * alpha)
+        penalty = 0.0 if free else scale(rng, 100)
+        if not free and rng.random() < 0.6:
+            penalty = of_penalty(rng, float(signs @ alpha), float(alpha.sum()))
+        ridge = 0.0 if self.loss == "logistic" and rng.random() < (0.6 if far else 0.3) else 1.0
+        if not (ridge or far) and rng.random() < 0.7:
+            point["codes"] = codes
+            alpha = opposite(rng, point, np.where(np.isfinite(costs), costs, 1.0) * 0.5)
+            codes = point["codes"]
+        if rng.random() < 0.1:  # costs whose multiples overflow, where the objective does not
+            costs, weights, penalty, with_bias = np.zeros(n), np.zeros(d + 1), 0.0, False
+            costs[: min(n, 2)] = rng.uniform(2e307, 8e307)
+            alpha = costs * rng.uniform(0.1, 1.0)
+            point["X"] = X * 2.0**-600 / max(abs(X).max(), 1e-300)
         return point | {
             "codes": codes, "costs": costs, "weights": weights, "alpha": alpha,
-            "intercept": with_bias, "bias_penalty": 0.0 if free else scale(rng, 100),
-            "ridge": 0.0 if self.loss == "logistic" and rng.random() < 0.2 else 1.0,
+            "intercept": with_bias, "bias_penalty": penalty, "ridge": ridge,
             "exponents": rng.integers(-40, 40, size=d),
         }  # fmt: skip
 
@@ -165,7 +185,34 @@ class KernelOfTwo:
         alpha = balanced(rng, signs, costs)
         if rng.random() < 0.1:
             alpha = alpha * (1.0 + 2.0**-52)
-        return point | {"costs": costs, "alpha": alpha, "bias": float(rng.normal())}
+        point |= {"costs": costs, "alpha": alpha, "bias": float(rng.normal())}
+        return self.of_two_rows(rng, point) if rng.random() < 0.3 else point
+
+    def of_two_rows(self, rng: Any, p: Point) -> Point:
+        """Return the point with dual variables of one row a class: both margins above zero.
+
+        Some costs are infinite, and rows that stand in the way cost nothing.
+        """
+        i, j = (int(rng.choice(np.flatnonzero(p["codes"] == k))) for k in (0, 1))
+        alpha, costs, X = np.zeros(len(p["codes"])), p["costs"].copy(), p["X"]
+        if p["kernel"] == "precomputed":
+            X = np.eye(len(X))
+        with np.errstate(all="ignore"):
+            is_given = p["kernel"] == "precomputed"
+            K = np.eye(2) if is_given else kernel_of_point(p).block(X[[i, j]], X[[i, j]])
+            apart = K[0, 0] - 2.0 * K[0, 1] + K[1, 1]
+            alpha[[i, j]] = 2.0 / apart * float(rng.choice([1.0, 1.0, 0.5, 4.0, 1e-3]))
+            bias = -0.5 * alpha[i] * float(K[1, 1] - K[0, 0])
+        if not (np.isfinite([bias, *alpha]).all() and 0.0 < alpha[i] < 1e200):
+            return p
+        costs[:] = 0.0 if rng.random() < 0.5 else 10.0 ** rng.uniform(-12, 0) * alpha[i]
+        costs[i] = costs[j] = alpha[i] * float(rng.choice([1.0, 10.0, 2.0**60]))
+        way = int(rng.integers(4))
+        if way < 3:  # one of the two, or both
+            costs[[i, j][: way + 1] if way else [i]] = np.inf
+        if way == 0:
+            costs[j] = alpha[i] * 10.0 ** rng.uniform(0, 3)
+        return p | {"X": X, "alpha": alpha, "costs": costs, "bias": bias}
 
     def claim(self, p: Point) -> Presented:
         given = shown_as(p, 2)
@@ -238,10 +285,17 @@ class ManyClasses:
         free = rng.random() < 0.5
         circles = free or rng.random() < 0.3
         alpha = _in_circles(rng, codes, K, costs) if circles else costs * rng.random(len(codes))
+        penalty = 0.0 if free else scale(rng, 100)
+        weights = numbers(rng, (K, X.shape[1] + 1)) / max(abs(X).max(), 1e-300)
+        if rng.random() < 0.4:
+            in_proportion(point, weights[0], alpha)
+        if not free and rng.random() < 0.6:
+            tilts = np.bincount(codes, alpha, K) - np.bincount((codes + 1) % K, alpha, K)
+            with np.errstate(all="ignore"):
+                penalty = of_penalty(rng, float(np.sqrt(tilts @ tilts)), float(alpha.sum()))
         return point | {
             "costs": costs, "alpha": alpha, "intercept": bool(rng.random() < 0.6),
-            "weights": numbers(rng, (K, X.shape[1] + 1)) / max(abs(X).max(), 1e-300),
-            "bias_penalty": 0.0 if free else scale(rng, 100),
+            "weights": weights, "bias_penalty": penalty,
             "ridge": 0.0 if self.is_softmax and rng.random() < 0.3 else 1.0,
         }  # fmt: skip
 
@@ -279,8 +333,17 @@ class Squares:
         weights = numbers(rng, d + 1) / max(abs(X).max(), 1e-300)
         if rng.random() < 0.7:
             weights = _best(X, t, with_bias)
-        if rng.random() < 0.1:
+        if rng.random() < 0.15:
             weights = np.zeros(d + 1)
+        if rng.random() < 0.2:  # squares of a column, or of all, near the least number
+            j = slice(None) if rng.random() < 0.5 else int(rng.integers(d))
+            s = s / s.max() * 10.0 ** rng.uniform(-306, -100)
+            size = abs(X[:, j]).max() * np.sqrt(s.max())
+            if size > 0.0:
+                X[:, j] *= 10.0 ** rng.uniform(-168, -155) / size
+                X[:] = np.clip(np.nan_to_num(X), -1e100, 1e100)
+            t = numbers(rng, n) if rng.random() < 0.5 else t
+            point |= {"layout": 0, "plain": True}
         return point | {
             "t": t, "s": s if rng.random() < 0.7 else np.ones(n), "weights": weights,
             "ridge": 0.0 if rng.random() < 0.6 else scale(rng, 30), "intercept": with_bias,

@@ -11,8 +11,8 @@ import numpy as np
 
 from fuzz.nasty import nasty
 
-__all__ = ["Point", "balanced", "costs_of_rows", "data", "finite", "in_proportion"]
-__all__ += ["moved", "near_one", "numbers", "scale"]
+__all__ = ["Point", "balanced", "cancelling", "costs_of_rows", "data", "finite", "in_proportion"]
+__all__ += ["moved", "near_one", "numbers", "of_penalty", "opposite", "scale"]
 
 Point = dict[str, Any]
 _FACTORS = (1.0 + 2.0**-52, 1.0 - 2.0**-53, 2.0, 0.5, -1.0, 10.0, 1e30, 1e-30)
@@ -110,6 +110,50 @@ def in_proportion(point: Point, weights: np.ndarray, shares: np.ndarray) -> None
         point["X"], weights[1:] = X, w
 
 
+def cancelling(rng: Any, X: np.ndarray, weights: np.ndarray) -> None:
+    """Make one row's score a small rest of large terms, which bias and weights cancel."""
+    i, size = int(rng.integers(len(X))), 10.0 ** rng.uniform(2, 15)
+    terms = X[i] * weights[1:]
+    largest = abs(terms).max()
+    if np.isfinite(largest) and largest > 0.0:
+        weights[1:] *= size / largest
+        weights[0] = float(rng.normal()) - X[i] @ weights[1:]
+
+
+def opposite(rng: Any, point: Point, alpha: np.ndarray) -> np.ndarray:
+    """Put rows of both classes side by side, nearly equal, with equal dual variables."""
+    X, codes = point["X"].copy(), point["codes"].copy()
+    off, pairs = 10.0 ** rng.uniform(-15, -2), len(X) // 2
+    for k in range(pairs):
+        X[2 * k + 1] = X[2 * k] * (1.0 + off * rng.normal(size=X.shape[1]))
+        codes[2 * k], codes[2 * k + 1] = 0, 1
+        alpha[2 * k : 2 * k + 2] = alpha[2 * k : 2 * k + 2].min()
+    alpha[2 * pairs :] = 0.0
+    point["X"], point["codes"] = X, codes
+    return alpha
+
+
+def of_penalty(rng: Any, tilt: float, gain: float) -> float:
+    """Return a penalty on the bias for which a tilt of the dual costs a part of its gain."""
+    with np.errstate(all="ignore"):
+        penalty = float(np.float64(tilt) * tilt / gain * 10.0 ** rng.uniform(-0.5, 2.0))
+    return penalty if 1e-300 < penalty < 1e300 else scale(rng, 100)
+
+
+def carried_over(point: Point, rng: Any) -> Point:
+    """Return the point with some of a dual variable carried over to another, below zero or not.
+
+    The signed sum stays the same.
+    """
+    alpha, codes = point["alpha"].copy(), point["codes"]
+    i, j = (int(k) for k in rng.integers(len(alpha), size=2))
+    part = alpha[i] * float(rng.choice([0.25, 0.5, 1.0, 2.0, -1.0, -4.0]))
+    if i != j and np.isfinite(part):
+        alpha[i] -= part
+        alpha[j] += part if codes[i] == codes[j] else -part
+    return point | {"alpha": alpha}
+
+
 def finite(point: Point) -> Point:
     """Return the point with the largest numbers in place of infinite ones, but for costs."""
     return {
@@ -123,10 +167,15 @@ def finite(point: Point) -> Point:
 def moved(point: Point, rng: Any) -> Point:
     """Return a point nearby: one number of it, or all of one name, changed."""
     other = dict(point)
-    names = [k for k, v in point.items() if isinstance(v, float | np.ndarray) and k not in _FIXED]
+    names = [
+        k for k, v in point.items()
+        if isinstance(v, float | np.ndarray) and np.size(v) and k not in _FIXED
+    ]  # fmt: skip
     if rng.random() < 0.1:
         return other | {"layout": int(rng.integers(2**31))}
     name = names[int(rng.integers(len(names)))]
+    if name == "alpha" and rng.random() < 0.4 and len(point["alpha"]) == len(point["codes"]):
+        return carried_over(other, rng)
     values = np.array(other[name], dtype=float)
     everywhere = values.size and rng.random() < 0.2
     at: Any = ... if everywhere else tuple(int(rng.integers(size)) for size in values.shape)

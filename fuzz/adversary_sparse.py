@@ -15,8 +15,6 @@ import numpy as np
 import separatrix as sx
 from fuzz.adversary_gaps import Presented, fingerprint, names, shown_as
 from fuzz.adversary_points import Point, balanced, costs_of_rows, data, numbers, scale
-from fuzz.exact_certificates import Book
-from fuzz.honest_claims import of_certificate
 from fuzz.nasty import laid_out
 from separatrix.certificates.sparse_gap import SparseGap
 from separatrix.certificates.sparse_softmax_gap import SparseSoftmaxGap
@@ -155,12 +153,6 @@ class _Sparse:
         weights[..., 1 + j] = 0.0
         other = self.proved(replace(proof, weights=weights), shown)
         return replace(other, zeros=np.array(sorted({*zeros, j}), dtype=np.int64))
-
-    def false_if_accepted(self, proof: Any, given: Any) -> str:
-        """Return what is false of an altered claim that was accepted."""
-        book = Book()
-        of_certificate(book, proof, given)
-        return "; ".join(book.false)
 
     def proved(self, proof: Any, shown: Presented) -> Any:
         """Return a claim of these points, with bounds but without zeros."""

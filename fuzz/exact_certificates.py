@@ -282,7 +282,7 @@ def fisher_directions(book: Book, proof: Any, facts: Facts, weights: Any) -> Non
     rows, s = [facts.rows[i] for i in used], [exact(weights[i]) for i in used]
     between, within = squares.scatters(rows, [facts.codes[i] for i in used], s)
     for k, (low, high) in enumerate(zip(proof.lower, proof.upper, strict=True)):
-        if math.isfinite(low):
+        if low > 0.0:  # no ratio is below zero
             above, at = squares.ratios_above(between, within, exact(low))
             book.true(f"lower[{k}] {low}: {above + at} ratios are as large", above + at > k)
         if math.isfinite(high):

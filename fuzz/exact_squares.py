@@ -174,8 +174,15 @@ def ratios_above(between: Sequence[Row], within: Sequence[Row], level: fmpq) -> 
              for b, w in zip(r, t, strict=True)]  # fmt: skip
     found = list(fmpq_mat(d, d, moved).charpoly().coeffs())
     signs = [v > 0 for v in found if v != 0]
-    zeros = next(i for i, v in enumerate(found) if v != 0)
+    # Directions along which nothing varies have no ratio: they are zero at every level.
+    both = [b + w for r, t in zip(between, within, strict=True)
+            for b, w in zip(r, t, strict=True)]  # fmt: skip
+    zeros = _zero_roots(found) - _zero_roots(list(fmpq_mat(d, d, both).charpoly().coeffs()))
     return sum(a != b for a, b in pairwise(signs)), zeros
+
+
+def _zero_roots(coefficients: Sequence[fmpq]) -> int:
+    return next(i for i, v in enumerate(coefficients) if v != 0)
 
 
 def ratio(rows: Sequence[Row], codes: Sequence[int], s: Row, w: Row) -> Any:

@@ -32,20 +32,20 @@ from sklearn.exceptions import ConvergenceWarning
 import separatrix as sx
 from fuzz.exact_certificates import Book
 from fuzz.exact_judge import exact
-from fuzz.honest_fits import FITS
-from fuzz.workers import pool_of
+from fuzz.honest_fits import FITS, PLACES
+from fuzz.workers import Followed, interleaved, pool_of
 
 __all__ = ["attempt", "exact", "run"]
 
 _OURS = (sx.DataError, sx.NotSeparableError, sx.DeviceError)
 _HONEST = (ConvergenceWarning, sx.SeparationWarning)
 _SLOW = 20.0
-_CHUNK = 100
+_CHUNK = 50
 
 
 def attempt(kind: str, seed: int, number: int) -> tuple[str, int, list[str]]:
     """Make one fit; return how it ended, how many numbers were compared, and what is wrong."""
-    rng = np.random.default_rng([seed, number, sorted(FITS).index(kind)])
+    rng = np.random.default_rng([seed, number, PLACES[kind]])
     book = Book()
     with warnings.catch_warnings(record=True) as said, _fits_timed() as spent:
         warnings.simplefilter("always")
@@ -111,18 +111,23 @@ def run(
     counted: Counter[Any] = Counter()
     kinds = list(only or FITS)
     each = max(1, fits // len(kinds))
-    tasks = [
-        (kind, seed, begin, min(_CHUNK, first + each - begin))
-        for kind in kinds
-        for begin in range(first, first + each, _CHUNK)
-    ]
+    tasks = interleaved(
+        [
+            [
+                (kind, seed, begin, min(_CHUNK, first + each - begin))
+                for begin in range(first, first + each, _CHUNK)
+            ]
+            for kind in kinds
+        ]
+    )
     left = Counter(task[0] for task in tasks)
-    with pool_of(workers) as pool:
+    with pool_of(workers) as pool, Followed(each * len(kinds)) as followed:
         for (kind, *_), (counts, words) in zip(tasks, pool.map(_some, tasks), strict=True):
             counted.update({(kind, name): count for name, count in counts.items()})
             for text in words:
                 say(text, flush=True)
             left[kind] -= 1
+            followed.add(kind, counts["fits"] + counts["refused"], counts["false"])
             if not left[kind]:
                 say(_line(kind, counted), flush=True)
     return counted

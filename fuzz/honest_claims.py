@@ -14,7 +14,6 @@ from fuzz.exact_certificates import (
     Facts,
     fewest_errors,
     fisher,
-    fisher_directions,
     kernel_gap,
     kernel_multiclass_gap,
     margin_bounds,
@@ -25,7 +24,9 @@ from fuzz.exact_certificates import (
     softmax_gap,
 )
 from fuzz.exact_judge import exact, vector
+from fuzz.kernel_claims import kernel_overlap, kernel_separation
 from fuzz.nasty import Nasty
+from fuzz.scatter_claims import directions, gaussian_estimates
 from fuzz.sparse_claims import sparse_softmax_gap, two_gap
 
 __all__ = ["of_certificate", "of_machine", "of_verdict"]
@@ -59,7 +60,9 @@ def of_certificate(
     elif kind == "FisherDirection":
         fisher(book, proof, facts, s)
     elif kind == "FisherDirections":
-        fisher_directions(book, proof, facts, s)
+        directions(book, proof, facts, s)
+    elif kind == "GaussianEstimates":
+        gaussian_estimates(book, proof, facts, s)
     elif kind == "Partition":
         partition(book, proof, facts)
     else:
@@ -74,6 +77,8 @@ _PLAIN: dict[str, Callable[..., None]] = {
     "SoftmaxGap": softmax_gap,
     "KernelGap": kernel_gap,
     "KernelMulticlassGap": kernel_multiclass_gap,
+    "KernelSeparation": kernel_separation,
+    "KernelOverlap": kernel_overlap,
 }
 
 

@@ -14,10 +14,8 @@ from fuzz.exact_certificates import Book, Facts, least_squares, signed_rows
 from fuzz.exact_judge import exact, vector
 from fuzz.honest_claims import of_certificate, of_verdict
 from fuzz.honest_machines import (
-    drawn,
     fitted,
     kernel_cv,
-    kernel_settings,
     kernel_svm,
     linear_svm,
     logistic,
@@ -29,12 +27,14 @@ from fuzz.honest_machines import (
     sgd,
     wrapped,
 )
+from fuzz.honest_more import MORE
 from fuzz.honest_sparse import sparse_logistic, sparse_multinomial, sparse_svm
 from fuzz.nasty import Nasty, nasty
+from fuzz.scatter_claims import nonnegative_squares
 from separatrix.core.novikoff import widest
 from separatrix.problem.signed import SignedProblem
 
-__all__ = ["FITS"]
+__all__ = ["FITS", "PLACES"]
 
 _SECONDS = 10.0
 
@@ -47,6 +47,7 @@ def least_squares_fit(rng: Any, book: Book) -> None:
         ridge,
         fit_intercept=rng.random() < 0.8,
         task="regression" if regression else "classification",
+        positive=bool(regression and rng.random() < 0.3),
     )
     y: Any = given.y
     if regression:
@@ -61,7 +62,10 @@ def least_squares_fit(rng: Any, book: Book) -> None:
     else:
         T = (given.codes[:, None] == present[None, :]).astype(float)
     proof = model.certificate_
-    least_squares(book, proof, Facts(given), T, weights)
+    if model.positive:
+        nonnegative_squares(book, proof, Facts(given), T[:, 0], weights)
+    else:
+        least_squares(book, proof, Facts(given), T, weights)
     own = np.column_stack([np.ravel(model.intercept_), np.atleast_2d(model.coef_)])
     book.true("coef_ is not what is proved", np.array_equal(own, np.array(proof.weights)))
     book.true("ridge_ is not what is proved", proof.ridge == model.ridge_)
@@ -271,23 +275,6 @@ def delta_rule(rng: Any, book: Book) -> None:
     proved_again(book, model, given)
 
 
-def kernel_updates(rng: Any, book: Book) -> None:
-    """Kernel rules by updates: where they say separated, exact scores say so too."""
-    given, settings = kernel_settings(rng, drawn(rng, 2, weighted=False))
-    made = pick(rng, sx.KernelPerceptron, sx.KernelKozinec)
-    model = made(**settings, max_updates=2_000)
-    model.fit(given.X, given.y)
-    if model.certificate_ is not None:
-        proved_again(book, model, given)
-
-
-def gaussian(rng: Any, book: Book) -> None:
-    given = nasty(rng, pick(rng, 2, 3), True)
-    model = fitted(sx.GaussianPlugIn(pick(rng, "shared", "separate", "diagonal")), given)
-    if getattr(model, "certificate_", None) is not None:
-        proved_again(book, model, given, with_weights=True)
-
-
 FITS: dict[str, Callable[[Any, Book], None]] = {
     "LinearSVM": linear_svm,
     "LogisticRegression": logistic,
@@ -309,6 +296,10 @@ FITS: dict[str, Callable[[Any, Book], None]] = {
     "KernelSVMCV": kernel_cv,
     "OneVsRest": wrapped,
     "partitions": partitions,
-    "KernelPerceptron": kernel_updates,
-    "GaussianPlugIn": gaussian,
+    **MORE,
 }
+
+# What a kind adds to the seed: those that came later stand last, so that old fits stay the same.
+_LATER = set(MORE) - {"KernelPerceptron", "GaussianPlugIn"}
+_IN_ORDER = [*sorted(set(FITS) - _LATER), *sorted(_LATER)]
+PLACES = {kind: place for place, kind in enumerate(_IN_ORDER)}

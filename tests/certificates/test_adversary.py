@@ -1,12 +1,19 @@
 """A little of the long searches, so that they keep running: `make harden` does them whole."""
 
+import io
 import math
+import pkgutil
+import warnings
+from importlib import import_module
 
 import numpy as np
 import pytest
-from fuzz import adversary, adversary_exact, adversary_gaps, adversary_sparse
+from fuzz import adversary, adversary_exact, adversary_gaps, adversary_sparse, workers
 from fuzz.exact_judge import Claim, exact
+from fuzz.planted_faults import FAULTS, found_after
 
+import separatrix.certificates
+import separatrix.checker
 from separatrix.certificates import least_squares, separation, sparse_gap
 
 pytestmark = pytest.mark.long
@@ -50,7 +57,7 @@ def test_bounds_that_are_a_little_false_are_noticed(monkeypatch, kind, name):
             yield found._replace(primal=found.primal * (1.0 - 1e-9))
 
     monkeypatch.setattr(made, "_found", lower)
-    assert adversary.climb(kind, 100, 1, say=quiet)["false"] > 0
+    assert adversary.climb(kind, 100, 1, say=quiet, until_false=True)["false"] > 0
 
 
 @pytest.mark.parametrize("kind", ["sparse-logistic", "sparse-hinge", "sparse-softmax"])
@@ -59,7 +66,7 @@ def test_columns_that_are_called_zero_too_soon_are_noticed(monkeypatch, kind):
     real = sparse_gap._reach
     at = lambda lengths, gap, numbers: real(lengths, gap * 0.0, numbers)  # noqa: E731
     monkeypatch.setattr(sparse_gap, "_reach", at)
-    assert adversary.climb(kind, 80, 1, say=quiet)["false"] > 0
+    assert adversary.climb(kind, 80, 1, say=quiet, until_false=True)["false"] > 0
 
 
 def test_a_least_squared_error_that_is_a_little_false_is_noticed(monkeypatch):
@@ -70,7 +77,7 @@ def test_a_least_squared_error_that_is_a_little_false_is_noticed(monkeypatch):
         return objective, least * (1.0 + 1e-6), *rest
 
     monkeypatch.setattr(least_squares.SquaresBounds, "prove", classmethod(wrong))
-    assert adversary.climb("least-squares", 300, 1, say=quiet)["false"] > 0
+    assert adversary.climb("least-squares", 900, 4, say=quiet, until_false=True)["false"] > 0
 
 
 def test_an_upper_bound_on_margins_that_is_a_little_false_is_noticed(monkeypatch):
@@ -78,7 +85,7 @@ def test_an_upper_bound_on_margins_that_is_a_little_false_is_noticed(monkeypatch
     monkeypatch.setattr(
         separation, "hull_point_length_up", lambda *given: real(*given) * (1.0 - 1e-9)
     )
-    assert adversary.climb("margin-bounds", 300, 1, say=quiet)["false"] > 0
+    assert adversary.climb("margin-bounds", 300, 1, say=quiet, until_false=True)["false"] > 0
 
 
 @pytest.mark.parametrize("kind", ["separation", "partition", "errors"])
@@ -92,7 +99,71 @@ def test_a_check_that_believes_everything_is_noticed(monkeypatch, kind):
         return shown
 
     monkeypatch.setattr(made, "claim", believing)
-    assert adversary.climb(kind, 100, 1, say=quiet)["false"] > 0
+    assert adversary.climb(kind, 100, 1, say=quiet, until_false=True)["false"] > 0
+
+
+PLANTED = [
+    ("no rounding outwards", "hinge"),
+    ("multipliers need not balance", "kernel-overlap"),
+    ("multipliers of a witness below zero", "partition"),
+]
+
+
+@pytest.mark.parametrize(("name", "kind"), PLANTED)
+def test_faults_that_are_put_into_the_code_are_found(name, kind):
+    """`python -m fuzz.planted_faults` does all of them, with several seeds."""
+    (fault,) = (each for each in FAULTS if (each.name, each.kind) == (name, kind))
+    assert found_after(fault, 0, 600) is not None
+
+
+def test_the_search_is_the_same_for_the_same_seed():
+    counts = [adversary.climb("kernel-overlap", 60, [3, 1], say=quiet) for _ in range(2)]
+    assert counts[0] == counts[1]
+
+
+def test_every_certificate_has_a_kind():
+    """Whatever has a `check` in `certificates` is presented by some kind."""
+    presented = {"FewestErrors", "Partition", "Separation", "InferenceProof"}
+    presented |= {"DualityGaps", "PairGaps", "KernelGaps"}  # all in "several"
+    rng = np.random.default_rng(1)
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        for kind in adversary.BOUNDS.values():
+            presented.add(type(shown_first(kind, rng)).__name__)
+    bases = {"TwoBounds", "SquaresClaim", "EachMachine", "Written", "AboutData"}
+    bases |= {"KernelClaim", "NamedMultipliers", "WeightsByClass"}
+    found = set()
+    for module in pkgutil.iter_modules(separatrix.certificates.__path__):
+        inside = import_module(f"separatrix.certificates.{module.name}")
+        for name, made in vars(inside).items():
+            own = isinstance(made, type) and made.__module__ == inside.__name__
+            found |= {name} if own and hasattr(made, "check") else set()
+    assert found - bases == presented
+
+
+def shown_first(kind, rng):
+    """Return the first claim of a kind that is not refused by name."""
+    while True:
+        try:
+            return kind.claim(adversary.finite(kind.start(rng))).proof
+        except (ValueError, separatrix.checker.Refused):
+            continue
+
+
+def test_a_run_says_how_far_it_is():
+    said = io.StringIO()
+    with workers.Followed(10, every=0.0, to=said) as followed:
+        followed.add("hinge", 4, 0)
+        followed.add("kernel", 1, 1)
+    assert "5 of 10" in said.getvalue()
+    assert "hinge 4, kernel 1; false: 1 of kernel" in said.getvalue()
+
+
+def test_slow_kinds_get_some_hundreds_of_many():
+    shares = adversary.shared_out(1_000_000, adversary.KINDS)
+    assert min(shares.values()) >= 300
+    assert shares["inference"] < shares["hinge"] / 20
+    assert workers.interleaved([[1, 2, 3, 4], ["a", "b"]]) == [1, "a", 2, 3, "b", 4]
 
 
 def test_a_forged_bound_is_the_next_float_that_is_false():

@@ -223,10 +223,8 @@ def _require_fewest_errors(values: Values, data: TrainingRows) -> None:
         warnings.simplefilter("ignore")
         again._tell(problem, w, proof, masses, proof.errors)
     values.same_as(again, "errors_", "lower_bound_", "misclassified_", "status_")
-    if not proof.weights:  # the proof is of integers that floats cannot hold: these are near them
-        made = errors_of(problem, masses, w)
-        values.require(made == proof.errors or model.status_ is Status.UNPROVED, "coef_")
-        values.require(True, "intercept_")
+    if not proof.weights:  # the proof is of integers that floats cannot hold: these must do as well
+        values.require(errors_of(problem, masses, w) == proof.errors, "coef_", "intercept_")
     believed = model.lower_bound_ <= model.solver_bound_ <= model.errors_
     values.require(bool(believed), "solver_bound_")
     values.record("n_iter_")

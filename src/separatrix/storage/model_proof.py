@@ -18,7 +18,7 @@ from separatrix.certificates.errors import FewestErrors
 from separatrix.certificates.partition import Partition
 from separatrix.certificates.separation import Separation
 from separatrix.checker.exact import is_fingerprint
-from separatrix.core.models import fresh
+from separatrix.core.models import fresh, settings_of
 from separatrix.data.encodings.column_features import GAMMAS, ColumnFeatures, deviations
 from separatrix.data.raw_rows import RawRows
 from separatrix.data.table import AS_READ
@@ -76,10 +76,9 @@ def examine(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Examined:
     """Make the proof again and compare every stored value with what follows from it."""
     not_proved: list[str] = []
     try:
-        model, steps = last_step(model)
-        for step in steps:
-            require_feature_map(step, X, not_proved)
-            X = step.transform(X if getattr(step, "copy", True) is True else X.copy())
+        if hasattr(model, "steps"):
+            X = _after_steps(model, X, not_proved)
+            model = last_step(model)[0]
         data = TrainingRows.of(X, y, sample_weight)
         many = hasattr(model, "certificates_")
         sentence = (_many if many else _one)(model, data, not_proved)
@@ -88,6 +87,22 @@ def examine(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Examined:
     except _STUMBLES:  # parts of other shapes, or none
         return Examined(False, "the parts of the model do not fit together, or not to these data")
     return Examined(True, sentence, tuple(not_proved))
+
+
+def _after_steps(pipeline: Any, X: Any, not_proved: list[str]) -> Any:
+    """Return the rows that the last step is given; require every feature map before it."""
+    require(not fitted_names(pipeline), "a pipeline has no values but those of its steps")
+    for step in last_step(pipeline)[1]:
+        X = _features(step, X, not_proved)
+    return X
+
+
+def _features(step: Any, X: Any, not_proved: list[str]) -> Any:
+    """Return what a feature map makes of the rows; a pipeline may be one."""
+    if hasattr(step, "steps"):
+        return _features(last_step(step)[0], _after_steps(step, X, not_proved), not_proved)
+    require_feature_map(step, X, not_proved)
+    return step.transform(X if getattr(step, "copy", True) is True else X.copy())
 
 
 def _one(model: Any, data: TrainingRows, not_proved: list[str]) -> str:
@@ -151,9 +166,10 @@ def _many(model: Any, data: TrainingRows, not_proved: list[str]) -> str:
     """Prove the models of a wrapper, each on its own rows and labels."""
     values = Values(model, not_proved)
     _require_rows(values, data)
-    tasks = list(model._labels(data.codes))
-    pairs = vars(model).get("pairs_")
-    values.require(pairs is None or len(pairs) == len(tasks), "pairs_")
+    again = fresh(model)
+    again.classes_ = data.classes
+    tasks = list(again._labels(data.codes))
+    values.same_as(again, *fitted_names(again))
     proofs = [getattr(one, "certificate_", None) for one in model.estimators_]
     values.require(len(model.estimators_) == len(tasks), "estimators_")
     values.require(are_same(list(model.certificates_), proofs), "certificates_")
@@ -161,7 +177,7 @@ def _many(model: Any, data: TrainingRows, not_proved: list[str]) -> str:
     for one, (rows, labels) in zip(model.estimators_, tasks, strict=True):
         found = one.get_params()
         values.require(type(one) is type(model.estimator), "estimators_")
-        values.require(repr(found) == repr(expected), "estimators_")
+        values.require(are_same(found, expected), "estimators_")
         part = data.X if rows is None else data.X[rows]
         weights = data.weights if data.weights is None or rows is None else data.weights[rows]
         _one(one, TrainingRows.of(part, labels, weights), not_proved)
@@ -179,7 +195,7 @@ _REMADE = ("_tree",)
 
 def require_feature_map(step: Any, X: Any, not_proved: list[str]) -> None:
     """Require the fitted values that the step learns from these rows, up to rounding."""
-    if getattr(step, "random_state", 0) is None:
+    if settings_of(step).get("random_state", 0) is None:
         not_proved.append(f"the random choices of {type(step).__name__}")
         return
     with warnings.catch_warnings():

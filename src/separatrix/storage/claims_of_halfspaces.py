@@ -33,7 +33,14 @@ from separatrix.problem.equilibrate import packed_weights
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.running.drive import Status
 from separatrix.storage.claims_of_gaps import THRESHOLD
-from separatrix.storage.fitted_values import Mismatch, TrainingRows, Values, are_same, require
+from separatrix.storage.fitted_values import (
+    Mismatch,
+    TrainingRows,
+    Values,
+    are_same,
+    column_sizes,
+    require,
+)
 
 __all__ = [
     "HOW_DRAWN",
@@ -183,12 +190,16 @@ def _require_linear_program(values: Values, data: TrainingRows) -> None:
 
 
 def _are_balanced(problem: SignedProblem, duals: np.ndarray) -> bool:
-    """Whether the dual values cancel in every column, up to the tolerance of a linear program."""
-    shares = problem.signs * duals
-    sums, sizes = np.asarray(problem.X.T @ shares), np.asarray(abs(problem.X).max(axis=0))
-    sizes = sizes.toarray().ravel() if hasattr(sizes, "toarray") else sizes
-    bias = abs(shares.sum()) if problem.fit_intercept else 0.0
-    return bool((abs(sums) <= _OPTIMUM * np.maximum(sizes, 1e-300)).all() and bias <= _OPTIMUM)
+    """Whether the dual values cancel in every column, up to the tolerance of a linear program.
+
+    With an intercept, dense columns begin at zero: far from it any values would seem to cancel.
+    """
+    shares, X = problem.signs * duals, problem.X
+    if problem.fit_intercept and isinstance(X, np.ndarray):
+        X = np.asarray(X, dtype=np.float64) - X[0]
+    sums, bias = np.asarray(X.T @ shares), abs(shares.sum()) if problem.fit_intercept else 0.0
+    room = _OPTIMUM * np.maximum(column_sizes(X), 1e-300)
+    return bool((abs(sums) <= room).all() and bias <= _OPTIMUM)
 
 
 def _require_witness(values: Values, problem: SignedProblem, proof: Any) -> None:
@@ -241,7 +252,7 @@ CLAIMS = {
 
 HOW_DRAWN = "how the rows set apart were drawn"
 
-_ROUNDING_OF_SCORES = 1e-9
+_ULPS = 4 * 2.0**-53
 
 
 def proved_threshold(whole: Any, X: Any, labels: np.ndarray, not_proved: list[str]) -> str:
@@ -288,9 +299,8 @@ def require_alarm_bound(
     require(apart, "rows set apart for the threshold were trained on")
     with np.errstate(over="ignore", invalid="ignore"):
         scores = np.asarray(X[rows] @ weights).ravel() + intercept
-        room = _ROUNDING_OF_SCORES * (
-            float((abs(X[rows]) @ abs(weights)).max()) + abs(intercept) + 1.0
-        )
+        sizes = np.asarray(abs(X[rows]) @ abs(weights)).max() + abs(intercept)
+    room = _ULPS * (len(weights) + 2) * float(sizes)  # no more: scores may lie close together
     classes, codes = np.unique(labels, return_inverse=True)
     again = claim.threshold(scores, codes[rows], [str(name) for name in classes.tolist()])
     near = again is not None and abs(again - threshold) <= room

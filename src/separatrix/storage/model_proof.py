@@ -32,6 +32,7 @@ from separatrix.storage.fitted_values import (
     TrainingRows,
     Values,
     are_same,
+    column_sizes,
     fitted_names,
     require,
 )
@@ -120,10 +121,12 @@ def _one(model: Any, data: TrainingRows, not_proved: list[str]) -> str:
         weights = data.row_weights(model.class_weight)
     given = () if weights is None or not isinstance(proof, _WITH_WEIGHTS) else (weights,)
     require(proof.check(data.X, data.y, *given), NOT_THESE)
+    sentence = _sentence(proof)
+    require(not sentence.startswith("not proved"), sentence)
     claims(values, data)
     values.require(True, "certificate_")
     values.close()
-    return _sentence(proof)
+    return sentence
 
 
 def _require_rows(values: Values, data: TrainingRows) -> None:
@@ -189,7 +192,8 @@ def _many(model: Any, data: TrainingRows, not_proved: list[str]) -> str:
 # ---- the steps before a classifier
 
 
-_ROUNDING = 1e-9
+_ROUNDING, _OF_SIZE = 1e-9, 1e-12
+_OF_SUMS = {"mean_": 1, "var_": 2}  # and the power of a column's unit that they are in
 _REMADE = ("_tree",)
 
 
@@ -206,19 +210,21 @@ def require_feature_map(step: Any, X: Any, not_proved: list[str]) -> None:
     learned = all(hasattr(again, name) for name in names)
     require(learned, f"{kind} holds values that it does not learn")
     for name in names:
-        near = _are_near(getattr(step, name), getattr(again, name))
+        near = _are_near(name, getattr(step, name), getattr(again, name), X)
         require(near, f"{name} of {kind} is not what it learns from these rows")
 
 
-def _are_near(one: Any, other: Any) -> bool:
-    """Whether two values are equal; numbers up to rounding in sums."""
+def _are_near(name: str, one: Any, other: Any, X: Any) -> bool:
+    """Whether two values are equal; numbers up to rounding in sums over a column."""
     numbers = [isinstance(v, float | int | np.number | np.ndarray) for v in (one, other)]
     if not all(numbers) or np.asarray(one).dtype.kind not in "fiu":
         return are_same(one, other)
     a, b = np.asarray(one, dtype=np.float64), np.asarray(other, dtype=np.float64)
     if a.shape != b.shape:
         return False
-    room = _ROUNDING * abs(b).max(initial=0.0)
+    room = _ROUNDING * (abs(b) if b.ndim < 2 else abs(b).max(axis=0, initial=0.0))
+    if name in _OF_SUMS:  # that may cancel
+        room = room + (_OF_SIZE * column_sizes(X)) ** _OF_SUMS[name]
     return bool((abs(a - b) <= room).all())
 
 

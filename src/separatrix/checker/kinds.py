@@ -161,6 +161,7 @@ def check(certificate: Any, data: Data) -> str:
                 f"the certificate speaks of {described.rows} rows and {described.features} "
                 f"columns, and there are {len(data.rows)} and {data.n_features}"
             )
+        require(data.n_classes > 1, "there must be two classes or more")
         _refuse_classes(described.classes, data)
         if described.kind == "scaled-gap":
             data = gaps.divided(data, claim.exponents)

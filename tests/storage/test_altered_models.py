@@ -264,3 +264,25 @@ def test_the_threshold_among_close_scores_is_proved():
     require_alarm_bound(claim, threshold, *known)
     with pytest.raises(Mismatch, match="threshold_"):  # every row would be called yes
         require_alarm_bound(claim, float(scores.min()) - 1e-12, *known)
+
+
+@pytest.mark.parametrize("other", [{"shrinkage": 0.9}, {"covariance": "diagonal"}])
+def test_the_covariance_of_gaussian_classes_is_that_of_the_parameters(other):
+    """Classes of any shrinkage were proved, whatever the model said of itself."""
+    rows = X @ np.array([[1.0, 0.9], [0.0, 0.4]])
+    model, shrunk = (sx.GaussianPlugIn(**each).fit(rows, Y) for each in ({}, other))
+    assert examine(model, rows.copy(), Y).proved
+    assert examine(shrunk, rows.copy(), Y).proved
+    vars(shrunk).update({name: getattr(model, name) for name in other})
+    assert (shrunk.predict(rows) != model.predict(rows)).any()
+    refused(shrunk, rows, Y, "of the model is not that of its certificate")
+
+
+def test_errors_of_gaussian_classes_that_are_too_wide_prove_nothing():
+    model = sx.GaussianPlugIn().fit(X, Y)
+    held = model.certificate_.gaussians
+    model.gaussians_ = replace(held, linear=(held.linear[0][::-1].copy(), held.linear[1]))
+    model.certificate_ = replace(model.certificate_, gaussians=model.gaussians_, means=1e9)
+    model.certificate_ = replace(model.certificate_, offsets=1e9)
+    model.coef_ = -model.coef_
+    refused(model, X, Y, "not proved")

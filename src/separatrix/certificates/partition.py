@@ -94,8 +94,8 @@ def proved_signs(problem: SignedProblem, claim: Partition) -> np.ndarray | None:
 
 def _pinned(problem: SignedProblem, claim: Partition, tight: np.ndarray) -> bool:
     """Whether the multipliers pin all tight rows to the boundary."""
-    named, multipliers = np.array(claim.rows, dtype=np.int64), claim.multipliers
-    if not are_rows(claim.rows, multipliers, problem.n_samples) or not tight[named].all():
+    named, multipliers = list(claim.rows), claim.multipliers
+    if not are_rows(named, multipliers, problem.n_samples) or not tight[named].all():
         return False
     if min(multipliers) <= 0 or claim.others < 0:
         return False

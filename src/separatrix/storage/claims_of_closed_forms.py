@@ -77,10 +77,7 @@ def _require_fisher(values: Values, data: TrainingRows) -> None:
     model, proof = values.model, values.model.certificate_
     w = np.array(proof.weights)
     values.require(model.coef_.shape == (1, len(w)) and (model.coef_[0] == w).all(), "coef_")
-    same = model.direction == "fisher" and model.shrinkage in ("auto", "ledoit-wolf", 0)
-    require(same, "the certificate speaks of another direction than the parameters")
-    known = not isinstance(model.threshold, str) or model.threshold in ("mean", "gaussian")
-    require(known, f"there is no threshold={model.threshold!r}")
+    _require_rule(model)
     agreed = proof.squares.tolerance == _ROUNDING
     require(agreed, "the certificate is held to another tolerance than a fit asks for")
     values.same(shrinkage_=0.0)
@@ -93,6 +90,14 @@ def _require_fisher(values: Values, data: TrainingRows) -> None:
     _require_covariance(values, data, s)
     values.require(model.status_ is (Status.OPTIMAL if proof.holds else Status.UNPROVED), "status_")
     values.record("method_", "n_iter_", "n_passes_")
+
+
+def _require_rule(model: Any) -> None:
+    """Require parameters that ask for what the certificates of `Fisher` prove."""
+    same = model.direction == "fisher" and model.shrinkage in ("auto", "ledoit-wolf", 0)
+    require(same, "the certificate speaks of another direction than the parameters")
+    known = not isinstance(model.threshold, str) or model.threshold in ("mean", "gaussian")
+    require(known, f"there is no threshold={model.threshold!r}")
 
 
 def _require_covariance(values: Values, data: TrainingRows, s: np.ndarray) -> None:
@@ -218,6 +223,11 @@ def _require_gaussian(values: Values, data: TrainingRows) -> None:
     again.classes_, again.loss_matrix_ = data.classes, as_loss_matrix(
         model.loss_matrix, len(data.classes)
     )  # fmt: skip
+    fitted, held = _fitted_again(model, data).gaussians_, proof.gaussians
+    same = fitted.kind == held.kind and len(fitted.pooled) == len(held.pooled)
+    same = same and np.allclose(fitted.shares, held.shares, rtol=_SCALE, atol=0.0)
+    same = same and np.allclose(fitted.pooled, held.pooled, rtol=_SCALE, atol=0.0)
+    require(same, "covariance or shrinkage of the model is not that of its certificate")
     s = np.ones(data.n_rows) if data.weights is None else data.weights
     again.priors_ = np.bincount(data.codes, s / s.sum())
     if model.priors is not None:
@@ -237,6 +247,7 @@ def _require_gaussian(values: Values, data: TrainingRows) -> None:
 def _require_fisher_classes(values: Values, data: TrainingRows) -> None:
     """Require weights and directions: those proved; and the thresholds and means."""
     model, proof = values.model, values.model.certificate_
+    _require_rule(model)
     again = _fitted_again(model, data)
     count = again.scalings_.shape[1]
     values.same(coef_=proof.weights, scalings_=proof.directions[:, :count], shrinkage_=0.0)

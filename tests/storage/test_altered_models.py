@@ -12,8 +12,12 @@ from sklearn.preprocessing import StandardScaler
 from tests.amounts import ALL, COMPILED_ONLY
 
 import separatrix as sx
+from separatrix.certificates.errors import Leaf
+from separatrix.certificates.partition import Partition
 from separatrix.checker import integers
 from separatrix.core.thresholds import AlarmBound
+from separatrix.problem.canonical import problem_from
+from separatrix.problem.fingerprint import fingerprint
 from separatrix.solvers.running.drive import Status
 from separatrix.storage.claims_of_halfspaces import require_alarm_bound
 from separatrix.storage.fitted_values import Mismatch
@@ -286,3 +290,26 @@ def test_errors_of_gaussian_classes_that_are_too_wide_prove_nothing():
     model.certificate_ = replace(model.certificate_, offsets=1e9)
     model.coef_ = -model.coef_
     refused(model, X, Y, "not proved")
+
+
+def test_multipliers_that_vanish_are_no_witness():
+    """Half of the smallest float is 0: two rows that can be separated seemed to cancel."""
+    rows, labels = np.array([[0.0], [0.5]]), np.array([0, 1])
+    named = fingerprint(problem_from(rows, labels, True))
+    about = {"n_rows": 2, "n_features": 1, "data_sha256": named, "rows": (0, 1)}
+    for multipliers in ((5e-324, 5e-324), (1, 1.0)):
+        assert not Partition(kind="overlap", multipliers=multipliers, **about).check(rows, labels)
+
+
+@pytest.mark.parametrize("leaf", [Leaf(((0, np.nan),), 1), Leaf(((0, 1),), np.nan)])
+def test_loads_that_are_no_numbers_bound_no_errors(leaf):
+    """Nine errors were proved to be the fewest, where two are attained: NaN is above no bound."""
+    draw = np.random.default_rng(3)
+    rows, labels = draw.normal(size=(20, 5)), draw.integers(0, 2, 20)
+    proof = sx.ZeroOne().fit(rows, labels).certificate_
+    assert (proof.errors, proof.by, proof.check(rows, labels)) == (2, "witnesses", True)
+    weights = (0.0, 1.0, 1.0, 1.0, 1.0, 1.0)
+    forged = replace(proof, errors=9, lower=9, weights=weights, tree=leaf)
+    assert not forged.check(rows, labels)
+    assert replace(forged, lower=0, by="nothing", witnesses=(), tree=None).check(rows, labels)
+    assert not replace(proof, lower=np.nan).check(rows, labels)

@@ -185,6 +185,8 @@ def errors_of(problem: SignedProblem, masses: np.ndarray, weights: Any) -> int:
 def proves_errors(problem: SignedProblem, masses: np.ndarray, claim: FewestErrors) -> bool:
     """Check every part of the claim exactly, except the fingerprints of the data."""
     weights = claim.integers or claim.weights
+    if not type(claim.errors) is type(claim.lower) is int:
+        return False
     if len(weights) != problem.dimension or not np.isfinite(claim.weights).all():
         return False
     if errors_of(problem, masses, weights) != claim.errors:

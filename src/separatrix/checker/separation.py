@@ -236,6 +236,8 @@ def refuse_case(
         return
     require(case is not None, "there is no tree, or a case of it is missing")
     load, total = Counter[Any](), 0
+    numbers = [case.denominator, *(amount for _, amount in case.loads)]
+    require(all(type(n) is int for n in numbers), "a leaf has loads that are no integers")
     for k, amount in case.loads:
         # Witnesses that hold a wrong row force no more, and rows taken to be right take no load.
         if not 0 <= k < len(book.sets) or amount < 0 or book.sets[k] & wrong:

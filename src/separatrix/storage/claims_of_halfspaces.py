@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.certificates.errors import FewestErrors, errors_of
-from separatrix.certificates.partition import Partition
+from separatrix.certificates.partition import Partition, is_witness
 from separatrix.certificates.separation import (
     MarginBounds,
     Separation,
@@ -186,7 +186,7 @@ def _require_linear_program(values: Values, data: TrainingRows) -> None:
     values.near("objective_", least, _OPTIMUM * (1.0 + least))
     good = (duals <= 1.0 / sizes + _OPTIMUM).all() and least - duals.sum() <= _OPTIMUM * (1 + least)
     values.require(bool(good) and _are_balanced(problem, duals), "coef_", "intercept_")
-    _require_witness(values, problem, proof)
+    _require_witness(values, problem)
 
 
 def _are_balanced(problem: SignedProblem, duals: np.ndarray) -> bool:
@@ -202,20 +202,10 @@ def _are_balanced(problem: SignedProblem, duals: np.ndarray) -> bool:
     return bool((abs(sums) <= room).all() and bias <= _OPTIMUM)
 
 
-def _require_witness(values: Values, problem: SignedProblem, proof: Any) -> None:
+def _require_witness(values: Values, problem: SignedProblem) -> None:
     """Require that the rows kept as witness are none, or cannot be separated."""
-    from separatrix.certificates.partition import proves_gordan
-
     found = values.model.witness_
-    if found is None:
-        values.same(witness_=None)
-        return
-    rows = list(found.rows)
-    good = bool(rows) and len(set(rows)) == len(rows) == len(found.multipliers)
-    good = good and min(rows) >= 0 and max(rows) < problem.n_samples
-    if good and not getattr(proof, "decimals", ()):
-        part = SignedProblem(problem.X[rows], problem.signs[rows], problem.fit_intercept)
-        good = proves_gordan(part, found.multipliers)
+    good = found is None or is_witness(problem, found.rows, found.multipliers)
     values.require(good, "witness_")
 
 

@@ -118,20 +118,19 @@ class FewestErrors(Written, AboutData):
             masses, unit = whole_weights(sample_weight, problem.n_samples)
         except ValueError:
             return False
-        if weights_fingerprint(sample_weight, masses, unit) != self.weights_sha256:
-            return False
-        return unit == self.unit and self.intercept is True and proves_errors(problem, masses, self)
+        named = weights_fingerprint(sample_weight, masses, unit) == self.weights_sha256
+        meant = named and unit == self.unit and self.intercept is True
+        return meant and proves_errors(problem, masses, self)
 
     def __str__(self) -> str:
         found, least = (f"{float(n * self.unit):g}" for n in (self.errors, self.lower))
         how = {"cells": "all cells recounted", "nothing": "no proof of more"}.get(
             self.by, f"{len(self.witnesses)} witnesses"
         )
+        said = f"every hyperplane makes {least} or more ({how})"
         if self.errors == self.lower:
-            return f"proved: {found} training errors, and no hyperplane makes fewer ({how}, exact)"
-        return (
-            f"proved: {found} training errors, and every hyperplane makes {least} or more ({how})"
-        )
+            said = f"no hyperplane makes fewer ({how}, exact)"
+        return f"proved: {found} training errors, and {said}"
 
 
 def certify_errors(

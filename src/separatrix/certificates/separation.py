@@ -36,11 +36,6 @@ from separatrix.problem.device_rows import blocks, with_data
 from separatrix.problem.fingerprint import fingerprint
 from separatrix.problem.signed import SignedProblem
 
-__all__ = [
-    "margin_at_most",
-]
-
-
 _SCORES_AT_A_TIME, _ENTRIES_AT_A_TIME = 1 << 20, 1 << 17
 _FINE = 2**1074  # of which every float is a whole fraction
 
@@ -260,10 +255,8 @@ class MarginBounds(Written):
 
     def __str__(self) -> str:
         if self.holds:
-            return (
-                f"{self.separation}; the largest margin lies between {self.lower:.6g} and "
-                f"{self.upper:.6g}"
-            )
+            between = f"between {self.lower:.6g} and {self.upper:.6g}"
+            return f"{self.separation}; the largest margin lies {between}"
         return f"proved: no hyperplane has a margin above {self.upper:.6g}; {self.separation}"
 
 

@@ -280,7 +280,7 @@ def _fewest(data: Data) -> int:
         line, others = list[list[int]](), list[tuple[Point, int, int]]()
         for cost, image in zip(costs_in_order, _images(axis, points), strict=True):
             if any(image):
-                others.append((image, *cost))
+                others.append((image, cost[0], cost[1]))
             else:
                 line.append(cost)
         best = min(best, _on_a_line(line) + _turned(others))

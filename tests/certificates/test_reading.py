@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 from fuzz.checker_agreement import MAKERS
 
+import separatrix as sx
 from separatrix.certificates.reading import from_json
 from separatrix.checker import CLAIMS, Refused
+from separatrix.problem.canonical import problem_from
+from separatrix.problem.fingerprint import fingerprint
 from separatrix.storage.certificate_files import prove_again
 
 BY_CHECKER_ALONE = {"gordan", "margin-bounds", "least-squares", "fisher", "fisher-directions"}
@@ -89,3 +92,16 @@ def test_one_multiplier_does_not_stand_for_several_rows(kind):
     whole["claim"] |= {"rows": [0, 1], "multipliers": ["0x1p-9"]}
     with pytest.raises(Refused, match="with a multiplier each"):
         prove_again(whole, X, y)
+
+
+def test_lists_of_other_lengths_and_huge_rows_are_refused_without_a_traceback():
+    X, y = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 5.0]]), [0, 1, 2]
+    about = {"rows": 3, "features": 2, "intercept": True, "classes": ["0", "1", "2"]}
+    about["sha256"] = fingerprint(problem_from(X, y, True))
+    whole = {"format": "separatrix-certificate-1", "kind": "separation", "data": about}
+    for lengths in ((3, 2, 3), (9,), (3, 3, 4)):
+        weights = [["0x1p+0"] * length for length in lengths]
+        assert not from_json(whole | {"claim": {"weights": weights}}).check(X, y)
+    overlap = json.loads(sx.separability([[0.0], [1.0], [2.0]], [0, 1, 0]).to_json())["certificate"]
+    overlap["claim"]["rows"][0] = 10**30
+    assert not from_json(overlap).check([[0.0], [1.0], [2.0]], [0, 1, 0])

@@ -337,3 +337,28 @@ def test_a_bound_on_a_weight_has_all_its_digits_however_small_it_is():
     )  # fmt: skip
     assert proof.dual > -1e3
     assert by_checker(json.loads(proof.to_json()), X, y) == ""
+def test_a_bias_that_counts_for_nothing_makes_no_margin_larger():
+    """All margins are -1 or less; with a bias of 100 in |w| they once were -0.01."""
+    data = Data([([0], [1.0]), ([0], [1.0])], [0, 1], 1, 2, ("0", "1"))
+    about = {"rows": 2, "features": 1, "intercept": False, "classes": ["0", "1"]}
+    claim = {"weights": [[(100.0).hex(), "0x1p+0"]], "upper": (0.1).hex(), "rows": [0, 1]}
+    claim |= {"multipliers": ["0x1p+0", "0x1p+0"]}
+    whole = {"format": "separatrix-certificate-1", "kind": "margin-bounds"}
+    whole |= {"data": about | {"sha256": data.fingerprint()}}
+    with pytest.raises(Refused, match="below the lower bound"):
+        check(whole | {"claim": claim | {"lower": (-0.0101).hex()}}, data)
+    assert "[-1, 0.1]" in check(whole | {"claim": claim | {"lower": (-1.0).hex()}}, data)
+
+
+def test_cells_of_too_many_points_are_left_to_verify():
+    """A thousand points in space took hours."""
+    rows = [([0, 1, 2], [1.0 + k, 2.0 + k * k, 3.0 + k**3]) for k in range(500)]
+    data = Data(rows, [k % 2 for k in range(500)], 3, 2, ("0", "1"))
+    about = {"rows": 500, "features": 3, "intercept": True, "classes": ["0", "1"]}
+    claim = {"errors": 250, "lower": 0, "unit": ["0x1", "0x1"], "sample_weight_sha256": ""}
+    claim |= {"integers": ["0x1", "0x0", "0x0", "0x0"], "by": "cells", "witnesses": []}
+    whole = {"format": "separatrix-certificate-1", "kind": "errors", "claim": claim}
+    whole |= {"data": about | {"sha256": data.fingerprint()}}
+    whole["claim"]["tree"] = None
+    with pytest.raises(Refused, match="too many"):
+        check(whole, data)

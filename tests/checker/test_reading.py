@@ -4,6 +4,7 @@ import bz2
 import gzip
 import json
 import lzma
+import time
 
 import numpy as np
 import pytest
@@ -276,3 +277,47 @@ def test_a_field_that_is_unknown_or_named_twice_is_refused_by_name(run):
 def test_a_line_without_end_is_refused(run, monkeypatch):
     monkeypatch.setattr("separatrix.checker.reading._LONGEST_LINE", 100)
     assert run(genuine(), GOOD + "4," + "0" * 200 + "\n")[0] == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("d.csv.xz", b"no archive at all"),
+        ("d.csv.xz", lzma.compress(GOOD.encode() * 99)[:90] + bytes(40)),
+        ("d.csv.gz", gzip.compress(GOOD.encode())[:10] + bytes([255] * 40)),
+        ("d.csv", '"a"b,class\n1,0\n'),
+        ("d.csv", "a" * 200_000 + ",class\n1,0\n"),
+    ],
+)
+def test_files_that_were_once_a_traceback(run, name, text):
+    code, said = run(genuine(), text, name=name)
+    assert (code, said.startswith("cannot be read: ")) == (3, True)
+
+
+@pytest.mark.parametrize("hidden", ["\x1b[2J", "\ud800"])
+def test_no_name_controls_the_terminal_or_ends_the_program(run, hidden):
+    forged = genuine()
+    forged["data"]["rows"] = hidden
+    code, said = run(forged, GOOD)
+    assert (code, ascii(hidden)[1:-1] in said, hidden in said) == (1, True, False)
+    if hidden.isascii():
+        code, said = run(genuine(), GOOD.replace("a,", f"a{hidden},"))
+        assert (code, hidden in said) == (0, False)
+
+
+def test_wide_tables_and_many_labels_take_no_square_of_their_number(run):
+    """Each took minutes: a column was looked for in all, and so was a class."""
+    names = ",".join(f"c{j}" for j in range(20_000))
+    begun = time.process_time()
+    assert run(genuine(), f"{names},t\n{'1,' * 20_000}1\n")[0] == 1
+    assert run(genuine(), "a,t\n" + "".join(f"1,{k}\n" for k in range(20_000)))[0] == 1
+    assert time.process_time() - begun < 5.0
+
+
+def test_one_class_is_refused(run):
+    """Bounds on its margins ended in a traceback."""
+    one = separation([1, 2], [-1, -1], [-2.5, 1.0], classes=["0"])
+    one["kind"] = "margin-bounds"
+    one["claim"] |= {"lower": "0x0p+0", "upper": "0x1p+4", "rows": [0], "multipliers": ["0x1p+0"]}
+    code, said = run(one, "a,class\n1,0\n2,0\n")
+    assert (code, "two classes" in said) == (1, True)

@@ -1,12 +1,26 @@
 """A model file with one value altered and sealed again is refused, or says the same."""
 
+import warnings
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from fuzz import altered_models
 from fuzz.model_files import joined, parts
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from tests.amounts import ALL, COMPILED_ONLY
 
 import separatrix as sx
+from separatrix.certificates.errors import Leaf
+from separatrix.certificates.partition import Partition
+from separatrix.checker import integers
+from separatrix.core.thresholds import AlarmBound
+from separatrix.problem.canonical import problem_from
+from separatrix.problem.fingerprint import fingerprint
+from separatrix.solvers.running.drive import Status
+from separatrix.storage.claims_of_halfspaces import require_alarm_bound
+from separatrix.storage.fitted_values import Mismatch
 from separatrix.storage.model_file import from_bytes, to_bytes
 from separatrix.storage.model_proof import examine, prove_model
 
@@ -137,3 +151,165 @@ def test_every_kind_of_model_with_a_value_altered():
     count, faults = altered_models.run(share=1 if ALL else 120)
     assert count > 100
     assert faults == []
+
+
+# ---- what a second attack found: each file was proved, and predicted otherwise
+
+
+THREE = np.digitize(X[:, 0], [0.0, 1.0])
+
+
+def refused(model, rows, labels, word):
+    found = examine(from_bytes(to_bytes(model)).model, rows.copy(), labels)
+    assert not found.proved
+    assert word in found.sentence
+
+
+def test_no_model_hides_behind_the_steps_of_another():
+    """A value named `steps` was taken for those of a pipeline, and the last of them was proved."""
+    model, other = sx.LinearSVM().fit(X, Y), sx.LinearSVM().fit(X, Y)
+    other.coef_, other.intercept_ = -model.coef_, -model.intercept_
+    other.steps = [("proved", model)]
+    with pytest.raises(sx.ModelFileError, match="'steps'"):
+        from_bytes(to_bytes(other))
+
+
+def test_values_of_a_fit_do_not_overwrite_parameters():
+    header, arrays = parts(to_bytes(sx.LinearSVM().fit(X, Y)))
+    header["fitted"]["C"] = {"is": "float", "hex": "0x1p+1"}
+    with pytest.raises(sx.ModelFileError, match="'C'"):
+        from_bytes(joined(header, arrays))
+
+
+def test_a_scaler_within_a_pipeline_within_a_pipeline_is_proved():
+    """It was fitted again in place, so that what the file held was never looked at."""
+    model = make_pipeline(make_pipeline(StandardScaler()), sx.LinearSVM()).fit(X, Y)
+    assert examine(model, X.copy(), Y).proved
+    model.steps[0][1].steps[0][1].scale_ = np.array([1e3, 1e-3])
+    refused(model, X, Y, "scale_")
+
+
+def test_a_scaler_that_says_it_is_random_is_not_believed():
+    scaler = StandardScaler().fit(X)
+    scaler.scale_, scaler.random_state = np.array([1e3, 1e-3]), None
+    refused(make_pipeline(scaler, sx.LinearSVM().fit(scaler.transform(X), Y)), X, Y, "holds values")
+
+
+def test_the_scale_of_a_small_column_is_not_hidden_by_a_large_one():
+    rows = X * np.array([1e9, 1.0])
+    scaler = StandardScaler().fit(rows)
+    scaler.scale_ = scaler.scale_ * np.array([1.0, 1e-3])
+    model = make_pipeline(scaler, sx.LinearSVM().fit(scaler.transform(rows), Y))
+    refused(model, rows, Y, "scale_")
+
+
+def test_votes_are_counted_by_the_pairs_that_were_fitted():
+    model = sx.OneVsOne(sx.LinearSVM()).fit(X, THREE)
+    held = model.pairs_
+    assert examine(model, X.copy(), THREE).proved
+    model.pairs_ = held[::-1]
+    refused(model, X, THREE, "pairs_")
+    assert model.pairs_ == held[::-1]
+
+
+def test_the_fewest_errors_are_those_of_the_weights_that_predict():
+    """The proof was of integers; the weights, of status "unproved", were any."""
+    rows, labels = RNG.normal(size=(14, 2)), np.arange(14) % 2
+    model = sx.ZeroOne().fit(rows, labels)
+    whole = integers(model.certificate_.weights)[0]
+    model.certificate_ = replace(model.certificate_, weights=(), integers=tuple(whole))
+    model.coef_, model.intercept_ = -model.coef_, -model.intercept_
+    model.status_ = Status.UNPROVED
+    refused(model, rows, labels, "coef_")
+
+
+@pytest.mark.parametrize("labels", [Y, THREE])
+@pytest.mark.parametrize("threshold", ["mean", "gaussian"])
+def test_far_from_the_origin_the_intercept_of_fisher_is_proved(labels, threshold):
+    """A small share of a large intercept moves the threshold past all rows."""
+    rows = X + (1.7e9 if labels is Y else 1e4)
+    model = sx.Fisher(threshold).fit(rows, labels)
+    assert examine(model, rows.copy(), labels).proved
+    model.intercept_ = model.intercept_ * np.where(np.arange(len(model.intercept_)), 1.0, 1 + 9e-10)
+    refused(model, rows, labels, "intercept_")
+
+
+def test_what_is_not_proved_is_not_called_proved():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = sx.Fisher().fit(X + 1.7e9, THREE)
+    assert model.status_ is Status.UNPROVED
+    refused(model, X + 1.7e9, THREE, "not proved")
+
+
+def test_a_linear_program_far_from_the_origin_is_not_taken_for_optimal():
+    """Any dual values seemed to cancel, and weights of zero were proved."""
+    rows = X + 1e9
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = sx.LinearProgramHalfspace().fit(rows, Y)
+    model.coef_, model.intercept_ = np.zeros((1, 2)), np.array([0.0])
+    model.slack_, model.dual_coef_ = np.ones(60), np.full(60, 1 / 30)
+    model.objective_ = model.dual_objective_ = 2.0
+    refused(model, rows, Y, "coef_")
+
+
+def test_the_threshold_among_close_scores_is_proved():
+    draw = np.random.default_rng(0)
+    rows = draw.normal(size=(600, 2))
+    labels = np.where(rows[:, 0] + draw.normal(size=600) > 0.0, "yes", "no")
+    model = sx.LinearSVM(C=1e-12).fit(rows[:100], labels[:100])
+    apart = np.arange(100, 600)
+    claim = AlarmBound(0.1, 0.95, "yes", apart)
+    scores = rows[apart] @ model.coef_[0] + model.intercept_[0]
+    codes = (labels[apart] == "yes").astype(int)
+    threshold = claim.threshold(scores, codes, ["no", "yes"])
+    known = rows, labels, np.arange(100), model.coef_[0], model.intercept_[0]
+    require_alarm_bound(claim, threshold, *known)
+    with pytest.raises(Mismatch, match="threshold_"):  # every row would be called yes
+        require_alarm_bound(claim, float(scores.min()) - 1e-12, *known)
+
+
+@pytest.mark.parametrize("other", [{"shrinkage": 0.9}, {"covariance": "diagonal"}])
+def test_the_covariance_of_gaussian_classes_is_that_of_the_parameters(other):
+    """Classes of any shrinkage were proved, whatever the model said of itself."""
+    rows = X @ np.array([[1.0, 0.9], [0.0, 0.4]])
+    model, shrunk = (sx.GaussianPlugIn(**each).fit(rows, Y) for each in ({}, other))
+    assert examine(model, rows.copy(), Y).proved
+    assert examine(shrunk, rows.copy(), Y).proved
+    vars(shrunk).update({name: getattr(model, name) for name in other})
+    assert (shrunk.predict(rows) != model.predict(rows)).any()
+    refused(shrunk, rows, Y, "of the model is not that of its certificate")
+
+
+def test_errors_of_gaussian_classes_that_are_too_wide_prove_nothing():
+    model = sx.GaussianPlugIn().fit(X, Y)
+    held = model.certificate_.gaussians
+    model.gaussians_ = replace(held, linear=(held.linear[0][::-1].copy(), held.linear[1]))
+    model.certificate_ = replace(model.certificate_, gaussians=model.gaussians_, means=1e9)
+    model.certificate_ = replace(model.certificate_, offsets=1e9)
+    model.coef_ = -model.coef_
+    refused(model, X, Y, "not proved")
+
+
+def test_multipliers_that_vanish_are_no_witness():
+    """Half of the smallest float is 0: two rows that can be separated seemed to cancel."""
+    rows, labels = np.array([[0.0], [0.5]]), np.array([0, 1])
+    named = fingerprint(problem_from(rows, labels, True))
+    about = {"n_rows": 2, "n_features": 1, "data_sha256": named, "rows": (0, 1)}
+    for multipliers in ((5e-324, 5e-324), (1, 1.0)):
+        assert not Partition(kind="overlap", multipliers=multipliers, **about).check(rows, labels)
+
+
+@pytest.mark.parametrize("leaf", [Leaf(((0, np.nan),), 1), Leaf(((0, 1),), np.nan)])
+def test_loads_that_are_no_numbers_bound_no_errors(leaf):
+    """Nine errors were proved to be the fewest, where two are attained: NaN is above no bound."""
+    draw = np.random.default_rng(3)
+    rows, labels = draw.normal(size=(20, 5)), draw.integers(0, 2, 20)
+    proof = sx.ZeroOne().fit(rows, labels).certificate_
+    assert (proof.errors, proof.by, proof.check(rows, labels)) == (2, "witnesses", True)
+    weights = (0.0, 1.0, 1.0, 1.0, 1.0, 1.0)
+    forged = replace(proof, errors=9, lower=9, weights=weights, tree=leaf)
+    assert not forged.check(rows, labels)
+    assert replace(forged, lower=0, by="nothing", witnesses=(), tree=None).check(rows, labels)
+    assert not replace(proof, lower=np.nan).check(rows, labels)

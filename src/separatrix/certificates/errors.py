@@ -118,20 +118,19 @@ class FewestErrors(Written, AboutData):
             masses, unit = whole_weights(sample_weight, problem.n_samples)
         except ValueError:
             return False
-        if weights_fingerprint(sample_weight, masses, unit) != self.weights_sha256:
-            return False
-        return unit == self.unit and self.intercept is True and proves_errors(problem, masses, self)
+        named = weights_fingerprint(sample_weight, masses, unit) == self.weights_sha256
+        meant = named and unit == self.unit and self.intercept is True
+        return meant and proves_errors(problem, masses, self)
 
     def __str__(self) -> str:
         found, least = (f"{float(n * self.unit):g}" for n in (self.errors, self.lower))
         how = {"cells": "all cells recounted", "nothing": "no proof of more"}.get(
             self.by, f"{len(self.witnesses)} witnesses"
         )
+        said = f"every hyperplane makes {least} or more ({how})"
         if self.errors == self.lower:
-            return f"proved: {found} training errors, and no hyperplane makes fewer ({how}, exact)"
-        return (
-            f"proved: {found} training errors, and every hyperplane makes {least} or more ({how})"
-        )
+            said = f"no hyperplane makes fewer ({how}, exact)"
+        return f"proved: {found} training errors, and {said}"
 
 
 def certify_errors(
@@ -185,6 +184,8 @@ def errors_of(problem: SignedProblem, masses: np.ndarray, weights: Any) -> int:
 def proves_errors(problem: SignedProblem, masses: np.ndarray, claim: FewestErrors) -> bool:
     """Check every part of the claim exactly, except the fingerprints of the data."""
     weights = claim.integers or claim.weights
+    if not type(claim.errors) is type(claim.lower) is int:
+        return False
     if len(weights) != problem.dimension or not np.isfinite(claim.weights).all():
         return False
     if errors_of(problem, masses, weights) != claim.errors:

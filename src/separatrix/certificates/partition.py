@@ -94,8 +94,8 @@ def proved_signs(problem: SignedProblem, claim: Partition) -> np.ndarray | None:
 
 def _pinned(problem: SignedProblem, claim: Partition, tight: np.ndarray) -> bool:
     """Whether the multipliers pin all tight rows to the boundary."""
-    named, multipliers = np.array(claim.rows, dtype=np.int64), claim.multipliers
-    if not are_rows(claim.rows, multipliers, problem.n_samples) or not tight[named].all():
+    named, multipliers = list(claim.rows), claim.multipliers
+    if not are_rows(named, multipliers, problem.n_samples) or not tight[named].all():
         return False
     if min(multipliers) <= 0 or claim.others < 0:
         return False
@@ -106,8 +106,9 @@ def _pinned(problem: SignedProblem, claim: Partition, tight: np.ndarray) -> bool
         outside = column_sums(problem.X[rest], problem.signs[rest])
         return sums_to_zero(part, multipliers, (outside, claim.others))
     width = problem.X.shape[1] + claim.intercept
-    partial = claim.kind == "quasi" or modular_rank(part.X, claim.intercept) < width
-    return not (rest.any() and partial) and proves_gordan(part, multipliers)
+    if rest.any() and (claim.kind == "quasi" or modular_rank(part.X, claim.intercept) < width):
+        return False
+    return sums_to_zero(part, multipliers)
 
 
 def is_witness(problem: SignedProblem, rows: Integers, multipliers: Integers) -> bool:
@@ -121,8 +122,7 @@ def is_witness(problem: SignedProblem, rows: Integers, multipliers: Integers) ->
 
 def proves_gordan(part: SignedProblem, multipliers: Integers) -> bool:
     """Whether the positive multiples of all rows of a problem sum to zero."""
-    nothing = [0] * part.dimension, 0
-    return min(multipliers, default=0) > 0 and sums_to_zero(part, multipliers, nothing)
+    return min(multipliers, default=0) > 0 and sums_to_zero(part, multipliers)
 
 
 def margin_signs(problem: SignedProblem, weights: Integers) -> np.ndarray:

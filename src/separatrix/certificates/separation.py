@@ -36,11 +36,6 @@ from separatrix.problem.device_rows import blocks, with_data
 from separatrix.problem.fingerprint import fingerprint
 from separatrix.problem.signed import SignedProblem
 
-__all__ = [
-    "margin_at_most",
-]
-
-
 _SCORES_AT_A_TIME, _ENTRIES_AT_A_TIME = 1 << 20, 1 << 17
 _FINE = 2**1074  # of which every float is a whole fraction
 
@@ -64,10 +59,14 @@ class Separation(Written, AboutData):
 
     def check(self, X: Any, y: Any) -> bool:
         """Prove the claim again from the data, whatever `holds` says; other data are refused."""
-        problem, weights = self.problem(X, y), np.array(self.weights)
-        if problem is None or weights.size != problem.dimension:
+        problem = self.problem(X, y)
+        if problem is None or not self.fits(problem):
             return False
-        return check_separation(problem, weights.ravel(), self.classes).holds
+        return check_separation(problem, np.array(self.weights).ravel(), self.classes).holds
+
+    def fits(self, problem: Problem) -> bool:
+        """Whether the weights are those of such a problem: one list, or one a class."""
+        return [len(each) for each in self.weights] == [1 + self.n_features] * n_vectors(problem)
 
     def __str__(self) -> str:
         if self.holds:
@@ -81,12 +80,16 @@ class Separation(Written, AboutData):
         )
 
 
+def n_vectors(problem: Problem) -> int:
+    """Return how many weight vectors there are: one for two classes, otherwise one a class."""
+    return 1 if n_classes_of(problem) == 2 else n_classes_of(problem)
+
+
 def check_separation(
     problem: Problem, w: np.ndarray, classes: tuple[str, ...] | None = None
 ) -> Separation:
     """Prove or refute that w separates; w holds intercept first, classes one after another."""
-    n_vectors = 1 if n_classes_of(problem) == 2 else n_classes_of(problem)
-    weights = np.asarray(w, dtype=np.float64).reshape(n_vectors, -1)
+    weights = np.asarray(w, dtype=np.float64).reshape(n_vectors(problem), -1)
     least, worst = margin_range(problem, weights)
     vectors = integer_vectors(weights.tolist())
     exact_worst = exact_margin(problem, vectors, codes_of(problem), worst)
@@ -109,8 +112,7 @@ def check_separation(
 
 def misplaced(problem: Problem, w: np.ndarray) -> int:
     """Count the samples that are not strictly on their own side, in exact arithmetic."""
-    n_vectors = 1 if n_classes_of(problem) == 2 else n_classes_of(problem)
-    weights = np.asarray(w, dtype=np.float64).reshape(n_vectors, -1)
+    weights = np.asarray(w, dtype=np.float64).reshape(n_vectors(problem), -1)
     margins, vectors = enclosed_margins(problem, weights), integer_vectors(weights.tolist())
     count, codes = int((margins.high <= 0.0).sum()), codes_of(problem)
     for number in np.flatnonzero((margins.low <= 0.0) & (margins.high > 0.0)).tolist():
@@ -230,11 +232,12 @@ class MarginBounds(Written):
 
     def check(self, X: Any, y: Any) -> bool:
         """Prove both bounds again from the data; other data are refused."""
-        problem, w = self.separation.problem(X, y), np.array(self.separation.weights).ravel()
-        if problem is None or w.size != problem.dimension:
+        problem = self.separation.problem(X, y)
+        if problem is None or not self.separation.fits(problem):
             return False
         if not are_rows(self.rows, self.multipliers, problem.n_rows):
             return False
+        w = np.array(self.separation.weights).ravel()
         alpha = np.zeros(problem.n_rows)
         alpha[list(self.rows)] = self.multipliers
         again = check_margin_bounds(problem, w, alpha, self.separation.classes)
@@ -252,10 +255,8 @@ class MarginBounds(Written):
 
     def __str__(self) -> str:
         if self.holds:
-            return (
-                f"{self.separation}; the largest margin lies between {self.lower:.6g} and "
-                f"{self.upper:.6g}"
-            )
+            between = f"between {self.lower:.6g} and {self.upper:.6g}"
+            return f"{self.separation}; the largest margin lies {between}"
         return f"proved: no hyperplane has a margin above {self.upper:.6g}; {self.separation}"
 
 

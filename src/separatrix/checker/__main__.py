@@ -5,10 +5,13 @@ Exit code 0: the claim holds. 1: it does not. 2: usage. 3: a file cannot be read
 
 from __future__ import annotations
 
+import lzma
 import sys
+import zlib
 from argparse import ArgumentParser
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TextIO
 
 from .codec import Refused, parsed
 from .kinds import about, check
@@ -25,22 +28,37 @@ def main(arguments: Sequence[str]) -> int:
         certificate = parsed(Path(options.certificate).read_text("utf-8"))
         if isinstance(certificate, dict) and isinstance(certificate.get("certificate"), dict):
             certificate = certificate["certificate"]  # a verdict holds its certificate
-            print("of a verdict, only its certificate is checked")
+            _say("of a verdict, only its certificate is checked")
         if isinstance(certificate, dict) and "training_rows" in certificate:
             raise Refused(f"the certificates of a study speak of encoded columns; {VERIFY}")
         data, said = read_data(options, about(certificate))
-        print("\n".join(said))
-        print("proved:", check(certificate, data))
+        for line in (*said, f"proved: {check(certificate, data)}"):
+            _say(line)
     except Unreadable as reason:
-        print(f"cannot be read: {options.data}, {reason}", file=sys.stderr)
+        _say(f"cannot be read: {options.data}, {reason}", sys.stderr)
         return 3
     except Refused as reason:
-        print("refused:", reason)
+        _say(f"refused: {reason}")
         return 1
-    except (OSError, EOFError, ValueError) as error:
-        print(f"cannot be read: {type(error).__name__} {error}", file=sys.stderr)
+    except _STUMBLES as error:
+        _say(f"cannot be read: {type(error).__name__} {error}", sys.stderr)
         return 3
     return 0
+
+
+_STUMBLES = (OSError, EOFError, ValueError, MemoryError, lzma.LZMAError, zlib.error)
+
+
+def _say(line: str, file: TextIO | None = None) -> None:
+    """Print a line; what is not printable in it, such as a code that controls a terminal, escaped.
+
+    >>> _say("a\x1b[2J")
+    a\\x1b[2J
+    """
+    file = file or sys.stdout
+    escaped = "".join(each if each.isprintable() else ascii(each)[1:-1] for each in line)
+    coding = file.encoding or "utf-8"
+    print(escaped.encode(coding, "backslashreplace").decode(coding), file=file)
 
 
 def _parser() -> ArgumentParser:

@@ -173,8 +173,8 @@ def check(certificate: Any, data: Data) -> str:
 
 
 def _refuse_classes(names: list[str], data: Data) -> None:
+    require(data.n_classes > 1, "there must be two classes or more")
     if len(names) != data.n_classes:
         raise Refused(f"the certificate names {len(names)} classes of {data.n_classes}")
-    for name, found in zip(names, data.classes, strict=False):
-        if not same_label(name, found):
-            raise Refused(f"the certificate names the classes {names}; they are {data.classes}")
+    if not all(map(same_label, names, data.classes)):
+        raise Refused(f"the certificate names the classes {names}; they are {data.classes}")

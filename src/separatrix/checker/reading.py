@@ -16,6 +16,7 @@ import math
 from argparse import Namespace
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -43,18 +44,13 @@ def read_data(options: Namespace, about: Claim) -> tuple[Data, list[str]]:
     packed = suffixes.pop() if suffixes[-1:] and suffixes[-1] in OPENERS else ""
     kind = options.kind or (suffixes[-1][1:] if suffixes[-1:] in ([".csv"], [".tsv"]) else "libsvm")
     with OPENERS.get(packed, open)(path, "rt", encoding="utf-8-sig", newline="") as file:
-        if kind == "libsvm":
-            labels, rows, d, said = _libsvm(_lines(file), options, about)
-        else:
-            labels, rows, d, said = _table(
-                _lines(file), "\t" if kind == "tsv" else ",", options, about
-            )
+        read = _libsvm if kind == "libsvm" else partial(_table, "\t" if kind == "tsv" else ",")
+        labels, rows, d, said = read(_lines(file), options, about)
     if not rows:
         raise Unreadable("there is no row")
     codes = in_order(labels)
-    names = tuple(
-        next(name for name in codes if codes[name] == k) for k in range(max(codes.values()) + 1)
-    )
+    spelled = {codes[name]: name for name in reversed(codes)}  # as each occurs first
+    names = tuple(spelled[code] for code in sorted(spelled))
     if options.positive is not None:
         chosen = {name for name in codes if same_label(name, options.positive)}
         if not chosen:
@@ -152,39 +148,46 @@ def _libsvm(lines: Iterable[str], options: Namespace, about: Claim) -> Read:
     return labels, rows, d, said
 
 
-def _table(lines: Iterable[str], delimiter: str, options: Namespace, about: Claim) -> Read:
+def _table(delimiter: str, lines: Iterable[str], options: Namespace, about: Claim) -> Read:
     """Read a header and records of as many fields."""
     if about.zero_based is not None:
         raise Refused("zero_based is for LIBSVM text")
-    records = csv.reader(lines, delimiter=delimiter, strict=True)
-    header = [name.strip() for name in next(records, [])]
+    records = _records(csv.reader(lines, delimiter=delimiter, strict=True))
+    header = [name.strip() for name in next(records, (1, []))[1]]
     if len(set(header)) != len(header) or len(header) < 2:
         raise Unreadable("the header must name two columns or more, each once")
     target, why = _target(header, options.target)
-    columns = [name for name in header if name != target and name not in options.drop]
-    if missing := set(options.drop) - set(header):
+    dropped = set(options.drop)
+    columns = [name for name in header if name != target and name not in dropped]
+    if missing := dropped - set(header):
         raise Unreadable(f"there is no column {sorted(missing)[0]!r}")
     if about.target not in (None, target) or about.columns not in (None, columns):
         raise Refused(
             f"the certificate names the target {about.target!r} and the columns {about.columns}; "
             f"the target is {target!r} ({why}), the columns are {columns}"
         )
-    places = [header.index(name) for name in columns]
+    at_target = header.index(target)
+    places = [at for at, name in enumerate(header) if at != at_target and name not in dropped]
     labels, rows = list[str](), list[Cells]()
-    try:
-        for record in records:
-            if record:
-                if len(record) != len(header):
-                    raise Unreadable(
-                        f"line {records.line_num} has {len(record)} fields of {len(header)}"
-                    )
-                labels.append(record[header.index(target)].strip())
-                rows.append([(j, record[at].strip()) for j, at in enumerate(places)])
-    except csv.Error as error:
-        raise Unreadable(f"line {records.line_num}: {error}") from None
+    for line, record in records:
+        if not record:
+            continue
+        if len(record) != len(header):
+            raise Unreadable(f"line {line} has {len(record)} fields of {len(header)}")
+        labels.append(record[at_target].strip())
+        rows.append([(j, record[at].strip()) for j, at in enumerate(places)])
     said = [f"target: {target!r} ({why}); columns: {len(columns)}, {', '.join(columns[:20])}"]
     said[0] += " ..." if len(columns) > 20 else ""
     return labels, rows, len(columns), said
+
+
+def _records(reader: Any) -> Iterator[tuple[int, list[str]]]:
+    """Yield the records of a table, each with the number of its last line."""
+    try:
+        for record in reader:
+            yield reader.line_num, record
+    except csv.Error as error:
+        raise Unreadable(f"line {reader.line_num}: {error}") from None
 
 
 def _target(header: list[str], given: str | None) -> tuple[str, str]:

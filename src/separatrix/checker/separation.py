@@ -11,8 +11,10 @@ that. In one to three dimensions all cells can be counted again instead.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from functools import cmp_to_key
 from itertools import accumulate, combinations
@@ -53,7 +55,9 @@ def check_margin_bounds(data: Data, claim: Claim, intercept: bool) -> str:
     """
     lower, upper = Fraction(claim.lower), Fraction(claim.upper)
     weights, exponent = weight_vectors(data, claim.weights)
-    length = ratio(square(w for vector in weights for w in vector), 2 * exponent)
+    # Without an intercept the bias is no part of w: it would make a margin below zero look small.
+    counted = (w for vector in weights for w in vector[not intercept :])
+    length = ratio(square(counted), 2 * exponent)
     require(length and lower <= upper, "zero weights have no margin, and bounds may not cross")
     # x |x| orders numbers as x does, without a root: least margin times its size, over |w|^2.
     least = ratio(min(margins(data, weights, intercept)), exponent + data.exponent)
@@ -136,8 +140,9 @@ def _refuse_loose(
     if claim.others:
         rows, multipliers = rows + rest, multipliers + [claim.others] * len(rest)
     refuse_sum(data, rows, multipliers, intercept)
-    spans = may_span and rank(data, rows, intercept) == data.n_features + intercept
-    require(not rest or claim.others or spans, "the named rows do not span the others")
+    if rest and not claim.others:
+        spans = may_span and rank(data, rows, intercept) == data.n_features + intercept
+        require(spans, "the named rows do not span the others")
 
 
 def rank(data: Data, numbers: Iterable[int], intercept: bool) -> int:
@@ -162,6 +167,7 @@ def rank(data: Data, numbers: Iterable[int], intercept: bool) -> int:
 
 
 Point = tuple[int, ...]
+_MOST_TURNED = 50_000_000  # some minutes
 
 
 def cases(value: Any) -> Claim | None:
@@ -230,6 +236,8 @@ def refuse_case(
         return
     require(case is not None, "there is no tree, or a case of it is missing")
     load, total = Counter[Any](), 0
+    numbers = [case.denominator, *(amount for _, amount in case.loads)]
+    require(all(type(n) is int for n in numbers), "a leaf has loads that are no integers")
     for k, amount in case.loads:
         # Witnesses that hold a wrong row force no more, and rows taken to be right take no load.
         if not 0 <= k < len(book.sets) or amount < 0 or book.sets[k] & wrong:
@@ -260,29 +268,37 @@ def _fewest(data: Data) -> int:
     for code, place in zip(data.codes, zip(*data.columns, strict=True), strict=True):
         costs.setdefault(place, [0, 0])[code] += 1
     points = sorted(costs)
-    best = min(sum(c[0] for c in costs.values()), sum(c[1] for c in costs.values()))
+    costs_in_order = [costs[point] for point in points]
+    best = min(map(sum, zip(*costs_in_order, strict=True)))
     if d == 1:
-        return min(best, _on_a_line([costs[p] for p in points]))
+        return min(best, _on_a_line(costs_in_order))
+    turned = math.comb(len(points), d - 1) * len(points)
+    require(
+        turned <= _MOST_TURNED, f"{turned:,} points to turn about are too many: separatrix verify"
+    )
     for axis in combinations(points, d - 1):
         line, others = list[list[int]](), list[tuple[Point, int, int]]()
-        for point in points:
-            image = _image_along(axis, point)
+        for cost, image in zip(costs_in_order, _images(axis, points), strict=True):
             if any(image):
-                others.append((image, costs[point][0], costs[point][1]))
+                others.append((image, cost[0], cost[1]))
             else:
-                line.append(costs[point])
+                line.append(cost)
         best = min(best, _on_a_line(line) + _turned(others))
     return best
 
 
-def _image_along(axis: tuple[Point, ...], point: Point) -> Point:
-    """Return the flat image of a point: the axis becomes the origin."""
-    v = tuple(a - b for a, b in zip(point, axis[0], strict=True))
-    if len(axis) == 1:
-        return v
-    along = tuple(a - b for a, b in zip(axis[1], axis[0], strict=True))
+def _images(axis: tuple[Point, ...], points: list[Point]) -> list[Point]:
+    """Return the flat images of points: the axis becomes the origin."""
+    first, *second = axis
+    if not second:
+        return [(x - first[0], y - first[1]) for x, y in points]
+    along = [b - a for a, b in zip(first, second[0], strict=True)]
     gone = next(k for k in range(3) if along[k])
-    return tuple(along[gone] * v[k] - v[gone] * along[k] for k in range(3) if k != gone)
+    (j, k), p = {0, 1, 2} - {gone}, along[gone]
+    to_j, to_k = (p * first[i] - along[i] * first[gone] for i in (j, k))
+    return [
+        (p * v[j] - along[j] * v[gone] - to_j, p * v[k] - along[k] * v[gone] - to_k) for v in points
+    ]
 
 
 def _least(changes: Sequence[int], start: int, total: int) -> int:
@@ -310,6 +326,8 @@ def _turned(vectors: list[tuple[Point, int, int]]) -> int:
     def turn(a: tuple[int, int, int], b: tuple[int, int, int]) -> int:
         return b[0] * a[1] - a[0] * b[1]
 
+    with suppress(OverflowError):  # nearly in order, the exact order is found in one pass
+        upward.sort(key=lambda v: -v[0] / v[1] if v[1] else -math.inf)
     upward.sort(key=cmp_to_key(turn))
     changes: list[int] = []
     for k, vector in enumerate(upward):

@@ -37,16 +37,21 @@ def exact_margin_signs(
     return np.array(out, dtype=np.int64) * signs.astype(np.int64)
 
 
-def sums_to_zero(part: SignedProblem, multipliers: Sequence[int], rest: tuple[Any, int]) -> bool:
-    """Whether multiples of the signed rows, and ``rest`` (a sum and its multiplier), cancel."""
+def sums_to_zero(
+    part: SignedProblem, multipliers: Sequence[int], rest: tuple[Any, int] | None = None
+) -> bool:
+    """Whether multiples of the signed rows, and ``rest`` (a sum and its multiplier), cancel.
+
+    Multipliers that are no integers prove nothing: floats may vanish on the way.
+    """
+    sums, common = rest or ([0] * part.dimension, 0)
+    if not all(type(m) is int for m in (*multipliers, common)):
+        return False
     total = [int(s) * m for s, m in zip(part.signs.tolist(), multipliers, strict=True)]
-    sums, common = rest
     if part.fit_intercept and sum(total) + common * sums[0] != 0:
         return False
-    for (inside, exponent), outside in zip(_weighted(part.X, total), sums[1:], strict=True):
-        if inside * Fraction(2) ** exponent + common * outside != 0:
-            return False
-    return True
+    columns = zip(_weighted(part.X, total), sums[1:], strict=True)
+    return all(v * Fraction(2) ** e + common * outside == 0 for (v, e), outside in columns)
 
 
 def _weighted(X: Any, weights: list[int]) -> list[tuple[int, int]]:

@@ -21,9 +21,10 @@ from separatrix.core.thresholds import as_loss_matrix, as_priors, log_odds_thres
 from separatrix.problem.canonical import targets_of
 from separatrix.solvers.running.drive import Status
 from separatrix.storage.claims_of_halfspaces import require_same_weights
-from separatrix.storage.fitted_values import TrainingRows, Values, are_same, require
+from separatrix.storage.fitted_values import TrainingRows, Values, are_same, column_sizes, require
 
 _ROUNDING, _SCALE = 1e-9, 1e-6
+_ULPS = 16 * 2.0**-53  # times the root of the number of terms: what a sum is off, and more
 
 
 def _require_least_squares(values: Values, data: TrainingRows) -> None:
@@ -76,25 +77,27 @@ def _require_fisher(values: Values, data: TrainingRows) -> None:
     model, proof = values.model, values.model.certificate_
     w = np.array(proof.weights)
     values.require(model.coef_.shape == (1, len(w)) and (model.coef_[0] == w).all(), "coef_")
-    same = model.direction == "fisher" and model.shrinkage in ("auto", "ledoit-wolf", 0)
-    require(same, "the certificate speaks of another direction than the parameters")
-    known = not isinstance(model.threshold, str) or model.threshold in ("mean", "gaussian")
-    require(known, f"there is no threshold={model.threshold!r}")
+    _require_rule(model)
     agreed = proof.squares.tolerance == _ROUNDING
     require(agreed, "the certificate is held to another tolerance than a fit asks for")
     values.same(shrinkage_=0.0)
     s = np.ones(data.n_rows) if data.weights is None else data.weights
     facts = _facts(data, s, w)
-    largest = np.asarray(abs(data.X).max(axis=0))
-    largest = largest.toarray().ravel() if hasattr(largest, "toarray") else np.ravel(largest)
-    values.near("xbar_", facts.mean, _ROUNDING * largest)
-    values.near("means_", facts.means, _ROUNDING * largest)
+    _require_means(values, facts.about)
     _require_side_and_length(values, facts)
-    _require_threshold(values, facts, w, largest)
+    _require_threshold(values, facts.about, w)
     _require_projection(values, facts, w)
     _require_covariance(values, data, s)
     values.require(model.status_ is (Status.OPTIMAL if proof.holds else Status.UNPROVED), "status_")
     values.record("method_", "n_iter_", "n_passes_")
+
+
+def _require_rule(model: Any) -> None:
+    """Require parameters that ask for what the certificates of `Fisher` prove."""
+    same = model.direction == "fisher" and model.shrinkage in ("auto", "ledoit-wolf", 0)
+    require(same, "the certificate speaks of another direction than the parameters")
+    known = not isinstance(model.threshold, str) or model.threshold in ("mean", "gaussian")
+    require(known, f"there is no threshold={model.threshold!r}")
 
 
 def _require_covariance(values: Values, data: TrainingRows, s: np.ndarray) -> None:
@@ -111,30 +114,51 @@ def _require_covariance(values: Values, data: TrainingRows, s: np.ndarray) -> No
     _require_near(values, again, _ROUNDING, "covariance_")
 
 
-class _Facts(NamedTuple):
-    """Means of rows and classes, and what the scores w.x have within the classes."""
+class _Means(NamedTuple):
+    """Means of rows and classes, what the classes weigh, and how far columns may be off."""
 
     mean: np.ndarray
     means: np.ndarray
     masses: np.ndarray
+    room: np.ndarray
+
+
+def _means(data: TrainingRows, s: np.ndarray) -> _Means:
+    """Return the means; rows far from the origin are moved there first, for sums to round less."""
+    is_dense = isinstance(data.X, np.ndarray)
+    X: Any = np.asarray(data.X, dtype=np.float64) if is_dense else data.X
+    first = X[0].copy() if is_dense else 0.0
+    member = np.zeros((data.n_rows, len(data.classes)))
+    member[np.arange(data.n_rows), data.codes] = s
+    masses, moved = member.sum(axis=0), X - first if is_dense else X
+    means = first + np.asarray((moved.T @ (member / masses)).T)
+    room = _ULPS * math.sqrt(data.n_rows) * column_sizes(X)
+    return _Means(first + np.asarray(moved.T @ (s / s.sum())), means, masses, room)
+
+
+def _require_means(values: Values, about: _Means) -> None:
+    values.near("xbar_", about.mean, about.room)
+    values.near("means_", about.means, about.room)
+
+
+class _Facts(NamedTuple):
+    """The means, and what the scores w.x have between and within the two classes."""
+
+    about: _Means
     apart: float
     within: float
 
 
 def _facts(data: TrainingRows, s: np.ndarray, w: np.ndarray) -> _Facts:
-    member = np.zeros((data.n_rows, 2))
-    member[np.arange(data.n_rows), data.codes] = s
-    masses = member.sum(axis=0)
-    means = np.asarray((data.X.T @ (member / masses)).T)
-    centred = data.X @ w - (means @ w)[data.codes]
-    mean, apart = np.asarray(data.X.T @ (s / s.sum())), float(w @ (means[1] - means[0]))
-    return _Facts(mean, means, masses, apart, float(s @ centred**2))
+    about = _means(data, s)
+    centred = data.X @ w - (about.means @ w)[data.codes]
+    return _Facts(about, float(w @ (about.means[1] - about.means[0])), float(s @ centred**2))
 
 
 def _require_side_and_length(values: Values, facts: _Facts) -> None:
     """Require S_W w = m_2 - m_1 along w, or that of the covariance: the ratio sees neither."""
     covariance = not _is_at_mean(values.model)
-    scatter = facts.within / facts.masses.sum() if covariance else facts.within
+    scatter = facts.within / facts.about.masses.sum() if covariance else facts.within
     good = facts.apart >= 0.0 and abs(scatter - facts.apart) <= _SCALE * max(scatter, facts.apart)
     values.require(good, "coef_")
 
@@ -143,26 +167,40 @@ def _is_at_mean(model: Any) -> bool:
     return isinstance(model.threshold, str) and model.threshold == "mean"
 
 
-def _require_threshold(values: Values, facts: _Facts, w: np.ndarray, largest: np.ndarray) -> None:
+def _require_threshold(values: Values, about: _Means, w: np.ndarray) -> None:
     """Require the intercept of the threshold given."""
     model = values.model
     if _is_at_mean(model):
-        expected = -facts.mean @ w
+        expected = -about.mean @ w
     else:
         shift = 0.0
         if not isinstance(model.threshold, str):
             shift = log_odds_threshold(as_loss_matrix(model.threshold, 2))
-        shares = facts.masses if model.priors is None else as_priors(model.priors, 2)
+        shares = about.masses if model.priors is None else as_priors(model.priors, 2)
         odds = math.log(shares[1]) - math.log(shares[0])
-        expected = odds - shift - 0.5 * float(w @ facts.means.sum(axis=0))
-    room = _ROUNDING * (float(abs(w) @ largest) + (not _is_at_mean(model)))
+        expected = odds - shift - 0.5 * float(w @ about.means.sum(axis=0))
+    # Far from the origin the intercept is large, and a small share of it moves the threshold.
+    room = float(abs(w) @ about.room) + (not _is_at_mean(model)) * _ROUNDING
     values.near("intercept_", [expected], room)
+
+
+def _require_thresholds(values: Values, about: _Means, W: np.ndarray) -> None:
+    """Require the intercepts of several classes, at their weights, a row each."""
+    model, K = values.model, len(about.means)
+    shares = np.full(K, 1.0 / K)
+    if not _is_at_mean(model):
+        shares = about.masses / about.masses.sum()
+        shares = shares if model.priors is None else as_priors(model.priors, K)
+    with np.errstate(divide="ignore"):
+        odds = np.log(shares)
+    expected = odds - 0.5 * np.einsum("kj,kj->k", W, about.means + about.mean)
+    values.near("intercept_", expected, abs(W) @ about.room + _ROUNDING)
 
 
 def _require_projection(values: Values, facts: _Facts, w: np.ndarray) -> None:
     """Require the one direction of `transform`: w with unit variance within the classes."""
     model = values.model
-    width = math.sqrt(facts.within / facts.masses.sum())
+    width = math.sqrt(facts.within / facts.about.masses.sum())
     values.require(model.n_components in (None, 1), "scalings_")
     if width > _ROUNDING * float(np.linalg.norm(w)):
         values.near("scalings_", w[:, None] / width, _SCALE * abs(w[:, None]).max() / width)
@@ -185,6 +223,11 @@ def _require_gaussian(values: Values, data: TrainingRows) -> None:
     again.classes_, again.loss_matrix_ = data.classes, as_loss_matrix(
         model.loss_matrix, len(data.classes)
     )  # fmt: skip
+    fitted, held = _fitted_again(model, data).gaussians_, proof.gaussians
+    same = fitted.kind == held.kind and len(fitted.pooled) == len(held.pooled)
+    same = same and np.allclose(fitted.shares, held.shares, rtol=_SCALE, atol=0.0)
+    same = same and np.allclose(fitted.pooled, held.pooled, rtol=_SCALE, atol=0.0)
+    require(same, "covariance or shrinkage of the model is not that of its certificate")
     s = np.ones(data.n_rows) if data.weights is None else data.weights
     again.priors_ = np.bincount(data.codes, s / s.sum())
     if model.priors is not None:
@@ -204,14 +247,16 @@ def _require_gaussian(values: Values, data: TrainingRows) -> None:
 def _require_fisher_classes(values: Values, data: TrainingRows) -> None:
     """Require weights and directions: those proved; and the thresholds and means."""
     model, proof = values.model, values.model.certificate_
+    _require_rule(model)
     again = _fitted_again(model, data)
     count = again.scalings_.shape[1]
     values.same(coef_=proof.weights, scalings_=proof.directions[:, :count], shrinkage_=0.0)
-    names = "intercept_", "means_", "xbar_", "explained_variance_ratio_"
-    _require_near(values, again, _SCALE, *names)
-    _require_covariance(
-        values, data, np.ones(data.n_rows) if data.weights is None else data.weights
-    )
+    _require_near(values, again, _SCALE, "explained_variance_ratio_")
+    s = np.ones(data.n_rows) if data.weights is None else data.weights
+    about = _means(data, s)
+    _require_means(values, about)
+    _require_thresholds(values, about, proof.weights)
+    _require_covariance(values, data, s)
     values.same_as(again, "_n_features_out")
     _require_status(values, proof)
 

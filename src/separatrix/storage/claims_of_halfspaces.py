@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.certificates.errors import FewestErrors, errors_of
-from separatrix.certificates.partition import Partition
+from separatrix.certificates.partition import Partition, is_witness
 from separatrix.certificates.separation import (
     MarginBounds,
     Separation,
@@ -33,7 +33,14 @@ from separatrix.problem.equilibrate import packed_weights
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.running.drive import Status
 from separatrix.storage.claims_of_gaps import THRESHOLD
-from separatrix.storage.fitted_values import Mismatch, TrainingRows, Values, are_same, require
+from separatrix.storage.fitted_values import (
+    Mismatch,
+    TrainingRows,
+    Values,
+    are_same,
+    column_sizes,
+    require,
+)
 
 __all__ = [
     "HOW_DRAWN",
@@ -179,32 +186,26 @@ def _require_linear_program(values: Values, data: TrainingRows) -> None:
     values.near("objective_", least, _OPTIMUM * (1.0 + least))
     good = (duals <= 1.0 / sizes + _OPTIMUM).all() and least - duals.sum() <= _OPTIMUM * (1 + least)
     values.require(bool(good) and _are_balanced(problem, duals), "coef_", "intercept_")
-    _require_witness(values, problem, proof)
+    _require_witness(values, problem)
 
 
 def _are_balanced(problem: SignedProblem, duals: np.ndarray) -> bool:
-    """Whether the dual values cancel in every column, up to the tolerance of a linear program."""
-    shares = problem.signs * duals
-    sums, sizes = np.asarray(problem.X.T @ shares), np.asarray(abs(problem.X).max(axis=0))
-    sizes = sizes.toarray().ravel() if hasattr(sizes, "toarray") else sizes
-    bias = abs(shares.sum()) if problem.fit_intercept else 0.0
-    return bool((abs(sums) <= _OPTIMUM * np.maximum(sizes, 1e-300)).all() and bias <= _OPTIMUM)
+    """Whether the dual values cancel in every column, up to the tolerance of a linear program.
+
+    With an intercept, dense columns begin at zero: far from it any values would seem to cancel.
+    """
+    shares, X = problem.signs * duals, problem.X
+    if problem.fit_intercept and isinstance(X, np.ndarray):
+        X = np.asarray(X, dtype=np.float64) - X[0]
+    sums, bias = np.asarray(X.T @ shares), abs(shares.sum()) if problem.fit_intercept else 0.0
+    room = _OPTIMUM * np.maximum(column_sizes(X), 1e-300)
+    return bool((abs(sums) <= room).all() and bias <= _OPTIMUM)
 
 
-def _require_witness(values: Values, problem: SignedProblem, proof: Any) -> None:
+def _require_witness(values: Values, problem: SignedProblem) -> None:
     """Require that the rows kept as witness are none, or cannot be separated."""
-    from separatrix.certificates.partition import proves_gordan
-
     found = values.model.witness_
-    if found is None:
-        values.same(witness_=None)
-        return
-    rows = list(found.rows)
-    good = bool(rows) and len(set(rows)) == len(rows) == len(found.multipliers)
-    good = good and min(rows) >= 0 and max(rows) < problem.n_samples
-    if good and not getattr(proof, "decimals", ()):
-        part = SignedProblem(problem.X[rows], problem.signs[rows], problem.fit_intercept)
-        good = proves_gordan(part, found.multipliers)
+    good = found is None or is_witness(problem, found.rows, found.multipliers)
     values.require(good, "witness_")
 
 
@@ -223,10 +224,8 @@ def _require_fewest_errors(values: Values, data: TrainingRows) -> None:
         warnings.simplefilter("ignore")
         again._tell(problem, w, proof, masses, proof.errors)
     values.same_as(again, "errors_", "lower_bound_", "misclassified_", "status_")
-    if not proof.weights:  # the proof is of integers that floats cannot hold: these are near them
-        made = errors_of(problem, masses, w)
-        values.require(made == proof.errors or model.status_ is Status.UNPROVED, "coef_")
-        values.require(True, "intercept_")
+    if not proof.weights:  # the proof is of integers that floats cannot hold: these must do as well
+        values.require(errors_of(problem, masses, w) == proof.errors, "coef_", "intercept_")
     believed = model.lower_bound_ <= model.solver_bound_ <= model.errors_
     values.require(bool(believed), "solver_bound_")
     values.record("n_iter_")
@@ -243,7 +242,7 @@ CLAIMS = {
 
 HOW_DRAWN = "how the rows set apart were drawn"
 
-_ROUNDING_OF_SCORES = 1e-9
+_ULPS = 4 * 2.0**-53
 
 
 def proved_threshold(whole: Any, X: Any, labels: np.ndarray, not_proved: list[str]) -> str:
@@ -290,9 +289,8 @@ def require_alarm_bound(
     require(apart, "rows set apart for the threshold were trained on")
     with np.errstate(over="ignore", invalid="ignore"):
         scores = np.asarray(X[rows] @ weights).ravel() + intercept
-        room = _ROUNDING_OF_SCORES * (
-            float((abs(X[rows]) @ abs(weights)).max()) + abs(intercept) + 1.0
-        )
+        sizes = np.asarray(abs(X[rows]) @ abs(weights)).max() + abs(intercept)
+    room = _ULPS * (len(weights) + 2) * float(sizes)  # no more: scores may lie close together
     classes, codes = np.unique(labels, return_inverse=True)
     again = claim.threshold(scores, codes[rows], [str(name) for name in classes.tolist()])
     near = again is not None and abs(again - threshold) <= room

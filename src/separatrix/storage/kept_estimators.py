@@ -105,8 +105,9 @@ def _built(unpacker: Any, name: str, plain: dict[str, Any]) -> Any:
     if name == "Pipeline":
         _require_steps(parameters["steps"])
     model = kind(**parameters)
+    settings = {"steps", *settings_of(model)}  # of which "steps" makes a pipeline
     for key, value in plain["fitted"].items():
-        taken = hasattr(kind, key) and key not in _WITH_DEFAULT
+        taken = (hasattr(kind, key) and key not in _WITH_DEFAULT) or key in settings
         if not _NAME.fullmatch(key) or taken or key in REMADE.get(name, ()):
             raise ModelFileError(f"the model file sets {key!r}, which is not a fitted value.")
         setattr(model, key, unpacker.unpack(value))

@@ -18,7 +18,7 @@ from separatrix.certificates.errors import FewestErrors
 from separatrix.certificates.partition import Partition
 from separatrix.certificates.separation import Separation
 from separatrix.checker.exact import is_fingerprint
-from separatrix.core.models import fresh
+from separatrix.core.models import fresh, settings_of
 from separatrix.data.encodings.column_features import GAMMAS, ColumnFeatures, deviations
 from separatrix.data.raw_rows import RawRows
 from separatrix.data.table import AS_READ
@@ -32,6 +32,7 @@ from separatrix.storage.fitted_values import (
     TrainingRows,
     Values,
     are_same,
+    column_sizes,
     fitted_names,
     require,
 )
@@ -76,10 +77,9 @@ def examine(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Examined:
     """Make the proof again and compare every stored value with what follows from it."""
     not_proved: list[str] = []
     try:
-        model, steps = last_step(model)
-        for step in steps:
-            require_feature_map(step, X, not_proved)
-            X = step.transform(X if getattr(step, "copy", True) is True else X.copy())
+        if hasattr(model, "steps"):
+            X = _after_steps(model, X, not_proved)
+            model = last_step(model)[0]
         data = TrainingRows.of(X, y, sample_weight)
         many = hasattr(model, "certificates_")
         sentence = (_many if many else _one)(model, data, not_proved)
@@ -88,6 +88,22 @@ def examine(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Examined:
     except _STUMBLES:  # parts of other shapes, or none
         return Examined(False, "the parts of the model do not fit together, or not to these data")
     return Examined(True, sentence, tuple(not_proved))
+
+
+def _after_steps(pipeline: Any, X: Any, not_proved: list[str]) -> Any:
+    """Return the rows that the last step is given; require every feature map before it."""
+    require(not fitted_names(pipeline), "a pipeline has no values but those of its steps")
+    for step in last_step(pipeline)[1]:
+        X = _features(step, X, not_proved)
+    return X
+
+
+def _features(step: Any, X: Any, not_proved: list[str]) -> Any:
+    """Return what a feature map makes of the rows; a pipeline may be one."""
+    if hasattr(step, "steps"):
+        return _features(last_step(step)[0], _after_steps(step, X, not_proved), not_proved)
+    require_feature_map(step, X, not_proved)
+    return step.transform(X if getattr(step, "copy", True) is True else X.copy())
 
 
 def _one(model: Any, data: TrainingRows, not_proved: list[str]) -> str:
@@ -105,10 +121,12 @@ def _one(model: Any, data: TrainingRows, not_proved: list[str]) -> str:
         weights = data.row_weights(model.class_weight)
     given = () if weights is None or not isinstance(proof, _WITH_WEIGHTS) else (weights,)
     require(proof.check(data.X, data.y, *given), NOT_THESE)
+    sentence = _sentence(proof)
+    require(not sentence.startswith("not proved"), sentence)
     claims(values, data)
     values.require(True, "certificate_")
     values.close()
-    return _sentence(proof)
+    return sentence
 
 
 def _require_rows(values: Values, data: TrainingRows) -> None:
@@ -151,9 +169,10 @@ def _many(model: Any, data: TrainingRows, not_proved: list[str]) -> str:
     """Prove the models of a wrapper, each on its own rows and labels."""
     values = Values(model, not_proved)
     _require_rows(values, data)
-    tasks = list(model._labels(data.codes))
-    pairs = vars(model).get("pairs_")
-    values.require(pairs is None or len(pairs) == len(tasks), "pairs_")
+    again = fresh(model)
+    again.classes_ = data.classes
+    tasks = list(again._labels(data.codes))
+    values.same_as(again, *fitted_names(again))
     proofs = [getattr(one, "certificate_", None) for one in model.estimators_]
     values.require(len(model.estimators_) == len(tasks), "estimators_")
     values.require(are_same(list(model.certificates_), proofs), "certificates_")
@@ -161,7 +180,7 @@ def _many(model: Any, data: TrainingRows, not_proved: list[str]) -> str:
     for one, (rows, labels) in zip(model.estimators_, tasks, strict=True):
         found = one.get_params()
         values.require(type(one) is type(model.estimator), "estimators_")
-        values.require(repr(found) == repr(expected), "estimators_")
+        values.require(are_same(found, expected), "estimators_")
         part = data.X if rows is None else data.X[rows]
         weights = data.weights if data.weights is None or rows is None else data.weights[rows]
         _one(one, TrainingRows.of(part, labels, weights), not_proved)
@@ -173,13 +192,14 @@ def _many(model: Any, data: TrainingRows, not_proved: list[str]) -> str:
 # ---- the steps before a classifier
 
 
-_ROUNDING = 1e-9
+_ROUNDING, _OF_SIZE = 1e-9, 1e-12
+_OF_SUMS = {"mean_": 1, "var_": 2}  # and the power of a column's unit that they are in
 _REMADE = ("_tree",)
 
 
 def require_feature_map(step: Any, X: Any, not_proved: list[str]) -> None:
     """Require the fitted values that the step learns from these rows, up to rounding."""
-    if getattr(step, "random_state", 0) is None:
+    if settings_of(step).get("random_state", 0) is None:
         not_proved.append(f"the random choices of {type(step).__name__}")
         return
     with warnings.catch_warnings():
@@ -190,19 +210,21 @@ def require_feature_map(step: Any, X: Any, not_proved: list[str]) -> None:
     learned = all(hasattr(again, name) for name in names)
     require(learned, f"{kind} holds values that it does not learn")
     for name in names:
-        near = _are_near(getattr(step, name), getattr(again, name))
+        near = _are_near(name, getattr(step, name), getattr(again, name), X)
         require(near, f"{name} of {kind} is not what it learns from these rows")
 
 
-def _are_near(one: Any, other: Any) -> bool:
-    """Whether two values are equal; numbers up to rounding in sums."""
+def _are_near(name: str, one: Any, other: Any, X: Any) -> bool:
+    """Whether two values are equal; numbers up to rounding in sums over a column."""
     numbers = [isinstance(v, float | int | np.number | np.ndarray) for v in (one, other)]
     if not all(numbers) or np.asarray(one).dtype.kind not in "fiu":
         return are_same(one, other)
     a, b = np.asarray(one, dtype=np.float64), np.asarray(other, dtype=np.float64)
     if a.shape != b.shape:
         return False
-    room = _ROUNDING * abs(b).max(initial=0.0)
+    room = _ROUNDING * (abs(b) if b.ndim < 2 else abs(b).max(axis=0, initial=0.0))
+    if name in _OF_SUMS:  # that may cancel
+        room = room + (_OF_SIZE * column_sizes(X)) ** _OF_SUMS[name]
     return bool((abs(a - b) <= room).all())
 
 

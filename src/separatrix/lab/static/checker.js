@@ -131,8 +131,9 @@ function separation(data, claim, intercept) {
 }
 
 function marginBounds(data, claim, intercept) {
-  const lower = ofHexFloat(claim.lower), upper = ofHexFloat(claim.upper), { blocks, flat, e } = readWeights(data, claim);
-  const square = { m: flat.reduce((sum, v) => sum + v * v, 0n), e: 2 * e };
+  const lower = ofHexFloat(claim.lower), upper = ofHexFloat(claim.upper), { blocks, e } = readWeights(data, claim);
+  const counted = blocks.flatMap((w) => (intercept ? w : w.slice(1))); // without an intercept the bias is no part of w
+  const square = { m: counted.reduce((sum, v) => sum + v * v, 0n), e: 2 * e };
   if (sign(square) === 0 || compared(lower, upper) > 0) throw new Refused("zero weights have no margin, and bounds may not cross");
   const least = times(signedSquare(lower), square);
   signedMargins(data, blocks, intercept).forEach((m, number) => {

@@ -49,6 +49,7 @@ from separatrix.certificates.likelihood_bounds import (
 )
 from separatrix.certificates.partition import margin_signs
 from separatrix.certificates.two_bounds import AboutData, Written
+from separatrix.checker.inference import said
 from separatrix.problem.canonical import counted_rows, problem_from
 from separatrix.problem.fingerprint import fingerprint
 from separatrix.problem.signed import SignedProblem
@@ -316,10 +317,12 @@ class Bounds:
 
 
 def holds(bounds: Bounds, listed: Sequence[Coefficient]) -> bool:
-    """Whether every number that is claimed of the coefficients is proved."""
+    """Whether the maximum and every number that is claimed of the coefficients are proved."""
     if len(listed) != bounds.width:
         return False
     bounds.expect(listed)
+    if not bounds.top.low <= bounds.top.high:
+        return False
     for j, each in enumerate(listed):
         for value in (getattr(each, part.name) for part in fields(each)[:6]):
             if len(value) not in (0, 2) or (value and not value[0] <= value[1]):
@@ -392,6 +395,10 @@ class InferenceProof(Written, AboutData):
 
     def check(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> bool:
         """Prove every bound again from the data; other data are refused where they have a name."""
+        n, given = len(np.asarray(y)), 0.0 if offset is None else offset
+        off = np.broadcast_to(np.asarray(given, dtype=np.float64), n)
+        if sample_weight is not None:
+            off = off[np.broadcast_to(sample_weight, n) > 0.0]
         X, y, weights = counted_rows(X, y, sample_weight)
         problem = problem_from(X, y, self.intercept)
         if not isinstance(problem, SignedProblem):
@@ -402,14 +409,14 @@ class InferenceProof(Written, AboutData):
         if self.data_sha256 and fingerprint(named, self.data_sha256) != self.data_sha256:
             return False
         try:
-            bounds = self._bounds(problem, weights, offset)
+            bounds = self._bounds(problem, weights, off)
             if not holds(bounds, self.coefficients):
                 return False
             return self.maximum != "global" or bounds.is_global
-        except (NoProof, ArithmeticError, ValueError, IndexError):
+        except (ArithmeticError, ValueError, IndexError):
             return False
 
-    def _bounds(self, problem: SignedProblem, weights: np.ndarray, offset: Any) -> Bounds:
+    def _bounds(self, problem: SignedProblem, weights: np.ndarray, off: np.ndarray) -> Bounds:
         chosen = list(self.columns)
         if any(not 0 <= j < problem.X.shape[1] for j in chosen):
             raise NoProof("the claim names columns that are not there")
@@ -423,17 +430,12 @@ class InferenceProof(Written, AboutData):
         if len(self.point) != X.shape[1] or (any(self.direction) and self.method != "mle"):
             raise NoProof("the point has one number for each coefficient")
         y = (problem.signs > 0.0).astype(np.float64)
-        off = np.zeros(len(y)) if offset is None else np.asarray(offset, dtype=np.float64)
         rows = Rows(np.ascontiguousarray(X), y, weights, off, ridge)
         point = np.array(self.point, dtype=np.float64)
         return Bounds(rows, self.method, self.level, self.quantile, point, self.direction)
 
     def __str__(self) -> str:
-        where = "" if self.maximum == "global" else ", as a maximum next to its point"
-        return (
-            f"proved: estimates, standard errors, interval ends and tests of "
-            f"{len(self.coefficients)} coefficients ({self.method}){where}"
-        )
+        return f"proved: {said(self)}"
 
     def to_json(self) -> str:
         """Write the certificate; it needs data that a file can name."""

@@ -27,6 +27,7 @@ from fractions import Fraction
 from functools import cache, cached_property
 from math import isqrt
 from operator import mul
+from typing import Any
 
 from .balls import ONE, Ball, NotProved, P, ends, exact, minus, positive_inverse
 from .codec import Claim, Refused, require
@@ -50,9 +51,20 @@ def check_inference(data: Data, claim: Claim, intercept: bool) -> str:
         model.require_all()
     except NotProved as reason:
         raise Refused(f"not proved: {reason}") from None
+    return said(claim)
+
+
+def said(claim: Any) -> str:
+    """Say how many numbers are claimed: those that are left out are not."""
+
+    def many(*names: str) -> int:
+        return sum(any(getattr(each, name) for name in names) for each in claim.coefficients)
+
+    ends = many("lower", "runs_down") + many("upper", "runs_up")
     where = "" if claim.maximum == "global" else ", as a maximum next to its point"
     return (
-        f"estimates, standard errors, interval ends and tests of {model.width} coefficients "
+        f"{many('estimate')} estimates, {many('std_error')} standard errors, {ends} interval ends "
+        f"and {many('lr', 'p_value')} tests of {len(claim.coefficients)} coefficients "
         f"({claim.method}){where}"
     )
 
@@ -69,11 +81,16 @@ class _Model:
         width = self.width = int(intercept) + len(claim.columns)
         if not (width == len(claim.point) == len(claim.coefficients)):
             raise Refused("the point has one number for each coefficient")
-        power = 4 if claim.method == "firth" else 3
-        if width > _MOST_COLUMNS or n * width**power > _MOST_WORK:
+        work = (n + 30 * width) * width**4 if claim.method == "firth" else n * width**3
+        if width > _MOST_COLUMNS or work > _MOST_WORK:
             raise Refused("the data are too large for this checker: separatrix verify proves it")
         self.whole = [[1 << -data.exponent] * n] * intercept
-        self.whole += [data.columns[j] for j in claim.columns]
+        named = {j: [0] * n for j in claim.columns}  # of a billion columns there may be
+        for i, row in enumerate(data.whole):
+            for j, x in zip(*row, strict=True):
+                if j in named:
+                    named[j][i] = x
+        self.whole += [named[j] for j in claim.columns]
         sizes = [max(map(abs, column), default=0).bit_length() for column in self.whole]
         fine = self.fine = max(sizes, default=0)
         self.shifts = [bits + data.exponent for bits in sizes]
@@ -153,7 +170,8 @@ class _Model:
         return minus(self.value, (m, r + wide[0] + wide[1]))
 
     def require_all(self) -> None:
-        """Refuse a number that is not proved."""
+        """Refuse a maximum or a number that is not proved."""
+        top = self.top
         for j, each in enumerate(self.claim.coefficients):
             for name in ("estimate", "std_error", "lower", "upper", "lr", "p_value"):
                 pair = getattr(each, name)
@@ -166,8 +184,8 @@ class _Model:
             self._require_test(j, each)
             for side in SIDES:
                 self._require_end(j, each, *side)
-        if self.claim.maximum == "global" and self.rows.firth and self.top is not None:
-            require(is_highest(self.rows, self.top), "the maximum is not proved to be the highest")
+        if self.claim.maximum == "global" and self.rows.firth and top is not None:
+            require(is_highest(self.rows, top), "the maximum is not proved to be the highest")
 
     # ---- one coefficient
 

@@ -1,6 +1,7 @@
 """`sx.inference`: published values, peers' conventions, and every number within its enclosure."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,7 @@ from tests.naive import inference as naive
 from tests.optional import shared_file
 
 import separatrix as sx
+from separatrix.certificates.inference import Coefficient
 from separatrix.certificates.likelihood_bounds import NoProof
 from separatrix.certificates.reading import from_json
 from separatrix.checker import Refused
@@ -433,3 +435,14 @@ def test_ends_that_are_not_proved_are_not_said_to_be(monkeypatch, endometrial):
     assert np.isnan(found.enclosures["lower"][0]).any()
     assert said not in str(found)
     assert "the supremum is proved" in str(found)
+
+
+def test_labels_of_one_class_prove_nothing():
+    """Which class it is they do not say, and Firth's estimate has either sign."""
+    X, y = np.zeros((6, 1)), np.r_[np.ones(6), 0.0]
+    whole = sx.inference(np.zeros((7, 1)), y, "firth", sample_weight=np.r_[np.ones(6), 1e-9])
+    near = np.log(13.0)
+    found = Coefficient(estimate=(near - 1e-6, near + 1e-6))
+    proof = replace(whole.certificate, n_rows=6, point=(near,), coefficients=(found,), columns=())
+    assert not proof.check(X, np.zeros(6))
+    assert not proof.check(X, np.ones(6))

@@ -335,4 +335,4 @@ def quantile(level: float, guess: float) -> tuple[float, float]:
 
 def tails(low: float, high: float) -> tuple[float, float]:
     """Return floats around the tails of all values between two."""
-    return tail(high)[0] if math.isfinite(high) else 0.0, tail(max(low, 0.0))[1]
+    return tail(high)[0], tail(low)[1]

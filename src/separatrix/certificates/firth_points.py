@@ -239,7 +239,8 @@ class FirthPoints:
     def turned_form(self, form: np.ndarray) -> Enclosure:
         """Enclose a linear form of beta in the coordinates xi of each point."""
         own = stacked_products(form[:, None, :], self.metric.R)
-        return stacked_products_both(own, self.G)
+        off = stacked_products(own.radius, abs(self.G)).high
+        return widened(stacked_products(own.middle, self.G), off)
 
     @cached_property
     def bend(self) -> np.ndarray:
@@ -327,14 +328,9 @@ def lengths_of(stack: Enclosure) -> np.ndarray:
     return np.asarray(safely(np.sqrt(np.einsum("ka,ka->k", far, far))))
 
 
-def from_left(A: np.ndarray, B: Enclosure) -> Enclosure:
-    """Enclose A_k'B_k."""
-    return stacked_products(np.ascontiguousarray(A.transpose(0, 2, 1)), B)
-
-
-def turned(G: np.ndarray, B: Enclosure) -> Enclosure:
-    """Enclose G_k'B_k G_k for symmetric B."""
-    return from_left(G, from_left(G, B)._each(lambda ends: ends.transpose(0, 2, 1)))
+def turned(A: np.ndarray, B: Enclosure) -> Enclosure:
+    """Enclose A_k B_k A_k' for symmetric B."""
+    return stacked_products(A, stacked_products(A, B)._each(lambda ends: ends.transpose(0, 2, 1)))
 
 
 def totals(stack: Enclosure) -> Enclosure:
@@ -349,26 +345,13 @@ def trace(stack: Enclosure) -> Enclosure:
     return totals(stack[:, places, places])
 
 
-def stacked_products_both(A: Enclosure, B: Any) -> Enclosure:
-    """Enclose A_k B_k for enclosed factors on both sides."""
-    found = stacked_products(A.middle, B)
-    radius = A.radius
-    if not radius.any():
-        return found
-    sizes = B.size().high if isinstance(B, Enclosure) else abs(B)
-    return widened(found, stacked_products(radius, sizes).high)
-
-
 def inverses(stack: np.ndarray) -> np.ndarray:
     """Return about the inverse of each matrix, NaN for one that has none."""
-    try:
-        return np.linalg.inv(stack)
-    except np.linalg.LinAlgError:
-        found = np.full(stack.shape, np.nan)
-        for k, matrix in enumerate(stack):
-            with suppress(np.linalg.LinAlgError):
-                found[k] = np.linalg.inv(matrix)
-        return found
+    found = np.full(stack.shape, np.nan)
+    for k, matrix in enumerate(stack):
+        with suppress(np.linalg.LinAlgError):
+            found[k] = np.linalg.inv(matrix)
+    return found
 
 
 def nearly_identities(H: Enclosure) -> tuple[np.ndarray, Enclosure]:
@@ -379,7 +362,7 @@ def nearly_identities(H: Enclosure) -> tuple[np.ndarray, Enclosure]:
         raise NoProof("the information is singular") from None
     eye = np.broadcast_to(np.eye(L.shape[1]), L.shape)
     G = np.ascontiguousarray(np.triu(np.linalg.solve(L, eye).transpose(0, 2, 1)))
-    return G, turned(G, H) - np.eye(L.shape[1])
+    return G, turned(np.ascontiguousarray(G.transpose(0, 2, 1)), H) - np.eye(L.shape[1])
 
 
 def usable(eps: np.ndarray) -> np.ndarray:

@@ -67,7 +67,7 @@ def add_proof(result: Any, data: Given, design: Design, found: Numbers, task: Ta
 def _has_top(bounds: Bounds) -> bool:
     """Whether the maximum itself is proved, or the supremum."""
     with suppress(NoProof):
-        return bounds.top.low <= bounds.top.high
+        return bool(bounds.top.value.is_finite)
     return False
 
 

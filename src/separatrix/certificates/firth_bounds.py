@@ -27,8 +27,6 @@ at least (Bach 2010). It is concave: if that is above c, no point farther out ha
 
 **Within.** The negative Hessian is at least 1 - 1/2 max (1 - 6 v)+ q times the information, and q
 grows by e^(M t) at most. Where that is positive the value is concave, with one maximum.
-
-What bounds the profile of one coefficient next to an end of its interval.
 """
 
 from __future__ import annotations

@@ -110,7 +110,7 @@ class FirthPoints:
     def __init__(self, rows: Rows, metric: Metric, points: np.ndarray, exact: bool = False) -> None:
         require_denormals()
         self.rows, self.metric, self.points = rows, metric, points
-        (n, d), K = rows.X.shape, len(points)
+        n, d = rows.X.shape
         # Up to this bend the identity stands for the Hessian, unless all are to be exact.
         self.small = 0.0 if exact and n * d**3 <= _MOST_PRODUCTS else _SMALL_BEND
         self.S, off = metric.S.middle, metric.S.radius
@@ -119,7 +119,7 @@ class FirthPoints:
         self.stretches = [slice(a, a + _ROWS_AT_A_TIME) for a in range(0, n, _ROWS_AT_A_TIME)]
         # Sums of 256 rows in any order, then of the stretches, then a product with G.
         self.sum_unit = dot_share(min(n, _ROWS_AT_A_TIME) + len(self.stretches) + 3.0 * d + 14.0)
-        self._kept: dict[int, _Seen] | None = {} if n * K <= _MOST_KEPT else None
+        self._kept: dict[int, _Seen] = {}
         self.pairs = Monomials(d, 2)
         with np.errstate(all="ignore"):
             H = self._count()
@@ -135,9 +135,8 @@ class FirthPoints:
 
     def _seen(self, rows: slice) -> _Seen:
         """Look at a stretch of rows."""
-        begin = rows.start
-        if self._kept is not None and begin in self._kept:
-            return self._kept[begin]
+        if rows.start in self._kept:
+            return self._kept[rows.start]
         X, w = self.rows.X[rows], self.rows.weights[rows, None]
         eta, doubt = computed_products(X, self.points.T, self.rows.offset[rows])
         if not doubt.max(initial=0.0) < UNSURE:
@@ -151,13 +150,12 @@ class FirthPoints:
         lost = share * losses + 1.1 * w * doubt * wrong * (1.0 + own)
         v = above * below
         found = _Seen(wrong, own, half, v, w * v, below_share, losses, lost)
-        if self._kept is not None:
-            self._kept[begin] = found
+        if len(self.rows.y) * len(self.points) <= _MOST_KEPT:
+            self._kept[rows.start] = found
         return found
 
     def _each(self) -> Iterator[tuple[slice, _Seen]]:
-        for rows in self.stretches:
-            yield rows, self._seen(rows)
+        return ((rows, self._seen(rows)) for rows in self.stretches)
 
     def _count(self) -> np.ndarray:
         """Return the information of each point; keep the log-likelihoods."""

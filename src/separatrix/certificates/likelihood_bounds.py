@@ -21,6 +21,7 @@ one R serves many points.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -184,15 +185,14 @@ class Metric:
 
     def __init__(self, at: At, information: np.ndarray) -> None:
         self.at, rows = at, at.rows
-        try:
+        eye, self.R = np.eye(len(information)), np.full(information.shape, np.nan)
+        with suppress(np.linalg.LinAlgError):
             L = np.linalg.cholesky(information)
-            self.R = np.ascontiguousarray(np.triu(np.linalg.solve(L, np.eye(len(L))).T))
-        except np.linalg.LinAlgError:
-            raise NoProof("the information is singular") from None
+            self.R = np.ascontiguousarray(np.triu(np.linalg.solve(L, eye).T))
         if not np.isfinite(self.R).all():
             raise NoProof("the information is singular")
         self.S = products(rows.X, self.R)
-        self.excess = at.curvature(self.S, self.R) - np.eye(len(L))
+        self.excess = at.curvature(self.S, self.R) - eye
         self.eps = up(norm(self.excess))
         if not self.eps < 0.5:
             raise NoProof("the information is nearly singular")

@@ -13,7 +13,6 @@ from separatrix.certificates.firth_points import (
     FirthPoints,
     Monomials,
     log_determinants,
-    stacked_products_both,
 )
 from separatrix.certificates.likelihood_bounds import Rows, metric_at
 
@@ -23,17 +22,11 @@ def test_products_of_stacks_hold_exactly():
     for scale in (1.0, 1e150, 1e-160):
         A, low = scale * rng.normal(size=(4, 2, 3)), rng.normal(size=(4, 3, 2))
         high = low + abs(rng.normal(size=low.shape)) * rng.integers(0, 2, low.shape)
-        both = Enclosure(A, A + abs(A) * 1e-3)
-        for left, found in (
-            (A, stacked_products(A, Enclosure(low, high))),
-            (both.high, stacked_products_both(both, Enclosure(low, high))),
-        ):
-            B = np.where(rng.random(low.shape) < 0.5, low, high)
-            for k, a, b in np.ndindex(4, 2, 2):
-                exact = sum(
-                    Fraction(x) * Fraction(z) for x, z in zip(left[k, a], B[k, :, b], strict=True)
-                )
-                assert lies_within(exact, found.low[k, a, b], found.high[k, a, b])
+        found = stacked_products(A, Enclosure(low, high))
+        B = np.where(rng.random(low.shape) < 0.5, low, high)
+        for k, a, b in np.ndindex(4, 2, 2):
+            exact = sum(Fraction(x) * Fraction(z) for x, z in zip(A[k, a], B[k, :, b], strict=True))
+            assert lies_within(exact, found.low[k, a, b], found.high[k, a, b])
 
 
 def test_monomials_are_sums_and_forms_of_tensors():
@@ -153,6 +146,16 @@ def test_losses_hold_and_would_not_without_their_rounding(at_points):
         assert found.plain.high[k] - found.plain.low[k] < 5e-12
     losses = found._seen(slice(0, 256)).losses.sum(axis=0)
     assert not all(naive.inside(v, -one, -one) for v, one in zip(exact, losses, strict=True))
+
+
+def test_forms_are_those_of_the_new_coordinates(at_points):
+    found = at_points[0]
+    K, d = found.points.shape
+    turned = found.turned_form(np.eye(d)[np.arange(K) % d])
+    for k, b in np.ndindex(K, d):
+        row, column = found.metric.R[k % d].tolist(), found.G[k, :, b].tolist()
+        exact = sum(Fraction(x) * Fraction(z) for x, z in zip(row, column, strict=True))
+        assert lies_within(exact, turned.low[k, 0, b], turned.high[k, 0, b])
 
 
 def test_logarithms_of_determinants():

@@ -2,6 +2,7 @@
 
 import copy
 import json
+import tracemalloc
 from fractions import Fraction
 
 import numpy as np
@@ -14,7 +15,8 @@ from tests.naive import inference as naive
 from tests.optional import shared_file
 
 import separatrix as sx
-from separatrix.checker import balls, inference
+from separatrix.certificates.reading import from_json
+from separatrix.checker import Data, balls, check, inference
 
 
 @pytest.fixture(scope="module")
@@ -294,3 +296,41 @@ def test_data_that_would_take_hours_are_refused_by_name():
     whole["claim"]["point"] = ["0x0p+0"] * 61
     whole["claim"]["coefficients"] = [whole["claim"]["coefficients"][0]] * 61
     assert "too large for this checker" in by_checker(whole, X, y)
+    for name in ("columns", "point", "coefficients"):  # few rows, and 8 seconds for each tensor
+        whole["claim"][name] = whole["claim"][name][: 31 + (name != "columns")]
+    whole["claim"]["method"] = "firth"
+    assert "too large for this checker" in by_checker(whole, X, y)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_claim_of_no_numbers_says_so(method, endometrial):
+    """The sentence is about what is claimed; without numbers the maximum is proved all the same."""
+    X, y, made = endometrial
+    whole = copy.deepcopy(made[method])
+    assert " 8 interval ends and 4 tests of 4 coefficients" in str(from_json(whole))
+    for each in whole["claim"]["coefficients"]:
+        each |= {key: [] for key in each}
+    nothing = "0 estimates, 0 standard errors, 0 interval ends and 0 tests of 4 coefficients"
+    assert nothing in str(from_json(whole))
+    assert by_checker(whole, X, y) == ""
+    assert by_library(whole, X, y)
+    whole["claim"]["point"] = ["0x1p+7"] * 4
+    assert by_checker(whole, X, y)
+    assert not by_library(whole, X, y)
+    whole["claim"] |= {"direction": [], "method": "mle", "maximum": "global"}  # there is no maximum
+    assert by_checker(whole, X, y)
+    assert not by_library(whole, X, y)
+
+
+def test_columns_of_the_model_alone_are_laid_out():
+    """A line of LIBSVM text may name column 2**31."""
+    rows = [((0, 399_999), (float(i), 1.0)) for i in range(6)]
+    data = Data(rows, [0, 1, 0, 1, 0, 1], 400_000, 2, ("0", "1"))
+    X, y = np.arange(6.0)[:, None], [0, 1, 0, 1, 0, 1]
+    whole = json.loads(sx.inference(X, y).certificate.to_json())
+    whole["data"] |= {"features": 400_000, "sha256": data.fingerprint()}
+    tracemalloc.start()
+    assert "of 2 coefficients" in check(whole, data)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 20_000_000

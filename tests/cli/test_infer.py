@@ -36,7 +36,7 @@ def test_the_table_and_its_proof(table, tmp_path):
         assert "quasi-separable" in done.output
         again = run.invoke(app, ["verify", str(proof), str(table)])
         assert again.exit_code == 0, again.output
-        assert "proved: estimates" in again.output
+        assert " standard errors, " in again.output
     changed = tmp_path / "changed.csv"
     changed.write_text(table.read_text().replace("often", "yes", 1))
     assert run.invoke(app, ["verify", str(proof), str(changed)]).exit_code == 1

@@ -1,6 +1,7 @@
 """`sx.inference`: published values, peers' conventions, and every number within its enclosure."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,7 @@ from tests.naive import inference as naive
 from tests.optional import shared_file
 
 import separatrix as sx
+from separatrix.certificates.inference import Coefficient
 from separatrix.certificates.likelihood_bounds import NoProof
 from separatrix.certificates.reading import from_json
 from separatrix.checker import Refused
@@ -405,3 +407,42 @@ def test_higher_maxima_of_firth_are_found_from_starts_around(seed, known):
     for spread in (0.3, 1.0):
         at = found.estimate * np.exp(spread * rng.normal(size=(20, len(found.estimate))))
         assert max(hard_values(X, y, each)[1] for each in at) < value + 1e-9
+
+
+def test_rows_of_weight_zero_have_an_offset_too():
+    rng = np.random.default_rng(6)
+    X, y, offset = rng.normal(size=(40, 2)), rng.integers(0, 2, 40), rng.normal(size=40)
+    weights = np.r_[np.zeros(5), np.ones(35)]
+    proof = sx.inference(X, y, offset=offset, sample_weight=weights).certificate
+    assert proof.check(X, y, weights, offset)
+    assert proof.check(X[5:], y[5:], None, offset[5:])
+    assert not proof.check(X, y, weights)
+
+
+@pytest.mark.parametrize("level", [0.001, 0.999])
+def test_intervals_of_any_level_are_proved(level):
+    X, y = drawn(2)
+    found = sx.inference(X, y, level=level)
+    assert not np.isnan(found.enclosures["lower"][0]).any()
+    assert found.certificate.check(X, y)
+
+
+def test_ends_that_are_not_proved_are_not_said_to_be(monkeypatch, endometrial):
+    said = "the supremum and every finite end are proved"
+    assert said in str(sx.inference(endometrial, "HG"))
+    monkeypatch.setattr("separatrix.certificates.inference._LAST_STEP", 0.0)
+    found = sx.inference(endometrial, "HG")
+    assert np.isnan(found.enclosures["lower"][0]).any()
+    assert said not in str(found)
+    assert "the supremum is proved" in str(found)
+
+
+def test_labels_of_one_class_prove_nothing():
+    """Which class it is they do not say, and Firth's estimate has either sign."""
+    X, y = np.zeros((6, 1)), np.r_[np.ones(6), 0.0]
+    whole = sx.inference(np.zeros((7, 1)), y, "firth", sample_weight=np.r_[np.ones(6), 1e-9])
+    near = np.log(13.0)
+    found = Coefficient(estimate=(near - 1e-6, near + 1e-6))
+    proof = replace(whole.certificate, n_rows=6, point=(near,), coefficients=(found,), columns=())
+    assert not proof.check(X, np.zeros(6))
+    assert not proof.check(X, np.ones(6))

@@ -291,12 +291,11 @@ def _pi(digits: int) -> Decimal:
 
 
 @lru_cache(maxsize=4096)
-def tail(value: float) -> tuple[float, float]:
-    """Return floats below and above the probability of more than `value`."""
-    if not value > 0.0:
-        return (1.0, 1.0) if value <= 0.0 else (0.0, 1.0)
-    if value > _FARTHEST:
-        return 0.0, math.ldexp(1.0, -996)
+def _tail(value: float) -> tuple[Fraction, Fraction]:
+    """Return fractions below and above the probability of more than `value`."""
+    if not 0.0 < value <= _FARTHEST:
+        low, high = value <= 0.0, 2.0**-996 if value > 0.0 else 1.0
+        return Fraction(low), Fraction(high)
     digits = _KEPT + 16 + int(0.2172 * value)
     to = Context(prec=digits, rounding=ROUND_HALF_EVEN)
     x = to.divide(Decimal(value), Decimal(2))
@@ -313,8 +312,13 @@ def tail(value: float) -> tuple[float, float]:
     # Every operation errs by half a unit of its last digit at most: 2 n in the terms, n in the sum.
     doubt = Fraction(Decimal(6 * n + 40).scaleb(-digits + 1))
     left = 1 - Fraction(inner)
-    low, high = rounded(max(left - doubt, Fraction(0)))[0], rounded(left + doubt)[1]
-    return max(low, 0.0), min(high, 1.0)
+    return max(left - doubt, Fraction(0)), min(left + doubt, Fraction(1))
+
+
+def tail(value: float) -> tuple[float, float]:
+    """Return floats below and above the probability of more than `value`."""
+    low, high = _tail(value)
+    return rounded(low)[0], rounded(high)[1]
 
 
 def quantile(level: float, guess: float) -> tuple[float, float]:
@@ -324,11 +328,11 @@ def quantile(level: float, guess: float) -> tuple[float, float]:
     """
     beyond = 1 - Fraction(level)
     low, high = guess * (1.0 - _WIDER), guess * (1.0 + _WIDER)
-    if not Fraction(tail(low)[0]) > beyond > Fraction(tail(high)[1]) or not math.isfinite(high):
+    if not _tail(low)[0] > beyond > _tail(high)[1] or not math.isfinite(high):
         raise ArithmeticError(f"{guess} is not the quantile of {level}")
     return low, high
 
 
 def tails(low: float, high: float) -> tuple[float, float]:
     """Return floats around the tails of all values between two."""
-    return tail(high)[0] if math.isfinite(high) else 0.0, tail(max(low, 0.0))[1]
+    return tail(high)[0], tail(low)[1]

@@ -27,8 +27,6 @@ at least (Bach 2010). It is concave: if that is above c, no point farther out ha
 
 **Within.** The negative Hessian is at least 1 - 1/2 max (1 - 6 v)+ q times the information, and q
 grows by e^(M t) at most. Where that is positive the value is concave, with one maximum.
-
-What bounds the profile of one coefficient next to an end of its interval.
 """
 
 from __future__ import annotations
@@ -43,7 +41,13 @@ import numpy as np
 from separatrix.certificates.enclosed_functions import exp, log
 from separatrix.certificates.enclosed_sums import stacked_products
 from separatrix.certificates.enclosure import Enclosure, safely
-from separatrix.certificates.firth_points import FirthPoints, inverses, lengths_of, log_determinants
+from separatrix.certificates.firth_points import (
+    FirthPoints,
+    inverses,
+    lengths_of,
+    log_determinants,
+    turned,
+)
 from separatrix.certificates.likelihood_bounds import (
     At,
     Metric,
@@ -60,6 +64,7 @@ from separatrix.certificates.likelihood_bounds import (
 _HELD = 1e3  # t
 _FAR = 30.0  # in the linear predictor, from which on points have a metric of their own
 FREE, NULL, END = "free", "null", "end"
+NO_LEVEL = Enclosure.exact(np.float64(0.0))
 
 
 @dataclass(frozen=True)
@@ -68,8 +73,7 @@ class Root:
 
     radius: float  # in the information of the point: |d|^2 = d'Hd
     reach: float
-    low: float
-    high: float
+    value: Enclosure
     slope: float  # about the held coefficient's; 0 where its sign is not proved
 
 
@@ -92,20 +96,15 @@ class Roots:
 
     def add(self, listed: list[Near]) -> None:
         """Look at the points that are not far from the metric's together."""
-        new = [each for each in dict.fromkeys(listed) if each not in self._systems]
-        if not new:
-            return
-        points = np.array([each.point for each in new])
+        listed = list(dict.fromkeys(listed))
+        points = np.array([each.point for each in listed])
         moved = abs(self.rows.X @ (points - self.metric.at.beta).T).max(axis=0, initial=0.0)
-        near = [each for each, far in zip(new, moved, strict=True) if far < _FAR]
-        try:
-            systems = _Systems(self.rows, self.metric, near) if near else None
-        except NoProof:
-            return
-        if systems is not None:
-            self._systems |= {each: (systems, k) for k, each in enumerate(near)}
+        near = [each for each, far in zip(listed, moved, strict=True) if far < _FAR]
+        with suppress(NoProof):
+            systems = _Systems(self.rows, self.metric, near)
+            self._systems = {each: (systems, k) for k, each in enumerate(near)}
 
-    def root(self, near: Near, level: Enclosure | None = None) -> Root:
+    def root(self, near: Near, level: Enclosure = NO_LEVEL) -> Root:
         """Return what is proved of one of them; an end has its level."""
         if near in self._systems:
             systems, k = self._systems[near]
@@ -183,25 +182,23 @@ class _Systems:
         for k, middle in enumerate(B.middle):
             with suppress(np.linalg.LinAlgError):
                 turn[k] = np.linalg.inv(np.linalg.cholesky(middle))
-        once = stacked_products(turn, B)._each(lambda ends: ends.transpose(0, 2, 1))
         size = lengths_of(Enclosure.exact(turn))
-        far[chosen] = lengths_of(stacked_products(turn, once) - eye)
+        far[chosen] = lengths_of(turned(turn, B) - eye)
         stretch[chosen] = safely(size * size)
         return far, stretch
 
-    def root(self, k: int, level: Enclosure | None) -> Root | None:
+    def root(self, k: int, level: Enclosure) -> Root | None:
         """Return the root next to a point; None where there is no proof."""
-        name = (0.0, 0.0) if level is None else (float(level.low), float(level.high))
+        name = float(level.low), float(level.high)
         if name not in self._found:
             with np.errstate(all="ignore"):
-                self._found[name] = self._solved(Enclosure(*map(np.float64, name)))
+                self._found[name] = self._solved(level)
         found = self._found[name]
         if not found.good[k]:
             return None
-        ends = float(found.value.low[k]), float(found.value.high[k])
         m, radius = float(self.m[k]), float(found.radius[k])
         slope = m if abs(m) > radius else 0.0
-        return Root(float(found.stretched[k]), float(found.reach[k]), *ends, slope)
+        return Root(float(found.stretched[k]), float(found.reach[k]), found.value[k], slope)
 
     def _solved(self, level: Enclosure) -> _Solved:
         value, left = self.points.value, self.left
@@ -347,4 +344,4 @@ class Profile(NamedTuple):
         plain = up(-ridge.halved())
         if self.metric is None or plain < below:
             return plain
-        return top_near(self.moved(t), self.metric, held=self.place).high
+        return up(top_near(self.moved(t), self.metric, held=self.place).value)

@@ -110,7 +110,7 @@ class FirthPoints:
     def __init__(self, rows: Rows, metric: Metric, points: np.ndarray, exact: bool = False) -> None:
         require_denormals()
         self.rows, self.metric, self.points = rows, metric, points
-        (n, d), K = rows.X.shape, len(points)
+        n, d = rows.X.shape
         # Up to this bend the identity stands for the Hessian, unless all are to be exact.
         self.small = 0.0 if exact and n * d**3 <= _MOST_PRODUCTS else _SMALL_BEND
         self.S, off = metric.S.middle, metric.S.radius
@@ -119,7 +119,7 @@ class FirthPoints:
         self.stretches = [slice(a, a + _ROWS_AT_A_TIME) for a in range(0, n, _ROWS_AT_A_TIME)]
         # Sums of 256 rows in any order, then of the stretches, then a product with G.
         self.sum_unit = dot_share(min(n, _ROWS_AT_A_TIME) + len(self.stretches) + 3.0 * d + 14.0)
-        self._kept: dict[int, _Seen] | None = {} if n * K <= _MOST_KEPT else None
+        self._kept: dict[int, _Seen] = {}
         self.pairs = Monomials(d, 2)
         with np.errstate(all="ignore"):
             H = self._count()
@@ -135,9 +135,8 @@ class FirthPoints:
 
     def _seen(self, rows: slice) -> _Seen:
         """Look at a stretch of rows."""
-        begin = rows.start
-        if self._kept is not None and begin in self._kept:
-            return self._kept[begin]
+        if rows.start in self._kept:
+            return self._kept[rows.start]
         X, w = self.rows.X[rows], self.rows.weights[rows, None]
         eta, doubt = computed_products(X, self.points.T, self.rows.offset[rows])
         if not doubt.max(initial=0.0) < UNSURE:
@@ -151,13 +150,12 @@ class FirthPoints:
         lost = share * losses + 1.1 * w * doubt * wrong * (1.0 + own)
         v = above * below
         found = _Seen(wrong, own, half, v, w * v, below_share, losses, lost)
-        if self._kept is not None:
-            self._kept[begin] = found
+        if len(self.rows.y) * len(self.points) <= _MOST_KEPT:
+            self._kept[rows.start] = found
         return found
 
     def _each(self) -> Iterator[tuple[slice, _Seen]]:
-        for rows in self.stretches:
-            yield rows, self._seen(rows)
+        return ((rows, self._seen(rows)) for rows in self.stretches)
 
     def _count(self) -> np.ndarray:
         """Return the information of each point; keep the log-likelihoods."""
@@ -239,7 +237,8 @@ class FirthPoints:
     def turned_form(self, form: np.ndarray) -> Enclosure:
         """Enclose a linear form of beta in the coordinates xi of each point."""
         own = stacked_products(form[:, None, :], self.metric.R)
-        return stacked_products_both(own, self.G)
+        off = stacked_products(own.radius, abs(self.G)).high
+        return widened(stacked_products(own.middle, self.G), off)
 
     @cached_property
     def bend(self) -> np.ndarray:
@@ -327,14 +326,9 @@ def lengths_of(stack: Enclosure) -> np.ndarray:
     return np.asarray(safely(np.sqrt(np.einsum("ka,ka->k", far, far))))
 
 
-def from_left(A: np.ndarray, B: Enclosure) -> Enclosure:
-    """Enclose A_k'B_k."""
-    return stacked_products(np.ascontiguousarray(A.transpose(0, 2, 1)), B)
-
-
-def turned(G: np.ndarray, B: Enclosure) -> Enclosure:
-    """Enclose G_k'B_k G_k for symmetric B."""
-    return from_left(G, from_left(G, B)._each(lambda ends: ends.transpose(0, 2, 1)))
+def turned(A: np.ndarray, B: Enclosure) -> Enclosure:
+    """Enclose A_k B_k A_k' for symmetric B."""
+    return stacked_products(A, stacked_products(A, B)._each(lambda ends: ends.transpose(0, 2, 1)))
 
 
 def totals(stack: Enclosure) -> Enclosure:
@@ -349,26 +343,13 @@ def trace(stack: Enclosure) -> Enclosure:
     return totals(stack[:, places, places])
 
 
-def stacked_products_both(A: Enclosure, B: Any) -> Enclosure:
-    """Enclose A_k B_k for enclosed factors on both sides."""
-    found = stacked_products(A.middle, B)
-    radius = A.radius
-    if not radius.any():
-        return found
-    sizes = B.size().high if isinstance(B, Enclosure) else abs(B)
-    return widened(found, stacked_products(radius, sizes).high)
-
-
 def inverses(stack: np.ndarray) -> np.ndarray:
     """Return about the inverse of each matrix, NaN for one that has none."""
-    try:
-        return np.linalg.inv(stack)
-    except np.linalg.LinAlgError:
-        found = np.full(stack.shape, np.nan)
-        for k, matrix in enumerate(stack):
-            with suppress(np.linalg.LinAlgError):
-                found[k] = np.linalg.inv(matrix)
-        return found
+    found = np.full(stack.shape, np.nan)
+    for k, matrix in enumerate(stack):
+        with suppress(np.linalg.LinAlgError):
+            found[k] = np.linalg.inv(matrix)
+    return found
 
 
 def nearly_identities(H: Enclosure) -> tuple[np.ndarray, Enclosure]:
@@ -379,7 +360,7 @@ def nearly_identities(H: Enclosure) -> tuple[np.ndarray, Enclosure]:
         raise NoProof("the information is singular") from None
     eye = np.broadcast_to(np.eye(L.shape[1]), L.shape)
     G = np.ascontiguousarray(np.triu(np.linalg.solve(L, eye).transpose(0, 2, 1)))
-    return G, turned(G, H) - np.eye(L.shape[1])
+    return G, turned(np.ascontiguousarray(G.transpose(0, 2, 1)), H) - np.eye(L.shape[1])
 
 
 def usable(eps: np.ndarray) -> np.ndarray:

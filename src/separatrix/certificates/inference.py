@@ -49,6 +49,7 @@ from separatrix.certificates.likelihood_bounds import (
 )
 from separatrix.certificates.partition import margin_signs
 from separatrix.certificates.two_bounds import AboutData, Written
+from separatrix.checker.inference import said
 from separatrix.problem.canonical import counted_rows, problem_from
 from separatrix.problem.fingerprint import fingerprint
 from separatrix.problem.signed import SignedProblem
@@ -56,6 +57,7 @@ from separatrix.problem.signed import SignedProblem
 Pair = tuple[float, ...]  # (low, high), or () where there is no number
 Vector = tuple[float, ...]
 Integers = tuple[int, ...]
+NOTHING = Top(Enclosure.exact(np.float64(0.0)), 0.0, 0.0)  # the supremum where no row counts
 _NEAR = 1.0  # of two linear predictors that share a metric
 _FIRST_STEP, _LAST_STEP = 1e-11, 1e-3  # of a standard error, from an end to either side
 
@@ -169,11 +171,10 @@ class Bounds:
             root = self._roots.root(Near(FREE, tuple(self.point.tolist())))
             radius = up(Enclosure.exact(root.radius) / self.metric.shrunk)
             far = up(Enclosure.exact(self.metric.longest) * radius)
-            return Top(root.low, root.high, radius, far)
+            return Top(root.value, radius, far)
         if not self.counted(self.direction).any():
-            return Top(0.0, 0.0, 0.0, 0.0)
-        metric = self.metric
-        return top_near(metric.at, metric)
+            return NOTHING
+        return top_near(self.metric.at, self.metric)
 
     @cached_property
     def is_global(self) -> bool:
@@ -183,21 +184,16 @@ class Bounds:
     @cached_property
     def threshold(self) -> Enclosure:
         """The level at the ends of intervals."""
-        low, high = quantile(self.level, self.guess)
-        return (
-            Enclosure(np.float64(self.top.low), np.float64(self.top.high))
-            - Enclosure(np.float64(low), np.float64(high)).halved()
-        )
+        found = Enclosure(*map(np.float64, quantile(self.level, self.guess)))
+        return self.top.value - found.halved()
 
     def estimate(self, j: int) -> tuple[Pair, Pair]:
         """Enclose an estimate and its standard error; () where it is infinite."""
-        place, columns = j, self._main[1]
-        if any(self.direction):
-            if self.direction[j] or j not in columns:
-                return (), ()
-            place = int(np.flatnonzero(columns == j)[0])
-        found, errors = self._estimates
-        return _pair(found[place]), _pair(errors[place])
+        places = np.flatnonzero(self._main[1] == j)
+        if not len(places) or (any(self.direction) and self.direction[j]):
+            return (), ()
+        found, errors = (each[places[0]] for each in self._estimates)
+        return _pair(found), _pair(errors)
 
     @cached_property
     def _estimates(self) -> tuple[Enclosure, Enclosure]:
@@ -219,26 +215,21 @@ class Bounds:
             raise NoProof("the coefficient must be zero")
         if self.method == "firth":
             root = self._roots.root(Near(NULL, each.null, j))
-            return Top(root.low, root.high, root.radius, 0.0)
+            return Top(root.value, root.radius, 0.0)
         if not any(self.direction):
             at = At(self.rows, null)
             return top_near(at, self._near(at, null), held=j)
         self._require_free(j, each.direction)
         if not self.counted(each.direction).any():
-            return Top(0.0, 0.0, 0.0, 0.0)
+            return NOTHING
         rows, columns = self.part(each.direction, last=j)
-        columns = columns[:-1]
-        rows = Rows(
-            np.ascontiguousarray(rows.X[:, :-1]), rows.y, rows.weights, rows.offset, rows.ridge[:-1]
-        )
-        metric = metric_at(rows, null[columns])
+        metric = metric_at(rows.part(slice(None), slice(-1)), null[columns[:-1]])
         return top_near(metric.at, metric)
 
     def lr(self, j: int, each: Coefficient) -> tuple[Pair, Pair]:
         """Enclose the likelihood-ratio statistic and its p-value."""
-        null, top = self.null_top(j, each), self.top
-        one = Enclosure(np.float64(top.low), np.float64(top.high))
-        found = (one - Enclosure(np.float64(null.low), np.float64(null.high))).scaled(1)
+        null = self.null_top(j, each)
+        found = (self.top.value - null.value).scaled(1)
         if found.high < 0.0:
             raise NoProof("the fit with the coefficient at zero is higher than the maximum")
         low, high = max(float(found.low), 0.0), float(found.high)
@@ -259,15 +250,13 @@ class Bounds:
         root = self._roots.root(Near(END, tuple(point), j), self.threshold)
         if not root.slope * side < 0.0:
             raise NoProof("the value does not fall outwards at the end")
-        found = Enclosure.around(np.float64(point[j]), root.reach)
-        return float(found.low), float(found.high)
+        return _pair(Enclosure.around(np.float64(point[j]), root.reach))
 
     def end_between(
         self, j: int, side: float, point: Sequence[float], pair: Pair, direction: Integers
     ) -> bool:
         """Whether the end of the profile lies between two values; the point is next to it."""
-        tools = self._end_tools(j, np.array(point), direction)
-        return self._between(tools, side, pair)
+        return self._between(self._end_tools(j, np.array(point), direction), side, pair)
 
     def find_end(self, j: int, side: float, point: Sequence[float], direction: Integers) -> Pair:
         """Return two values between which the end is proved to lie; () where none are found."""
@@ -283,9 +272,8 @@ class Bounds:
         return ()
 
     def _end_tools(self, j: int, beta: np.ndarray, direction: Integers) -> Profile:
-        separated = any(self.direction)
         rows, place = self.rows, j
-        if separated:
+        if any(self.direction):
             self._require_free(j, direction)
             rows, columns = self.part(direction, last=j)
             beta, place = beta[columns], len(columns) - 1
@@ -293,19 +281,17 @@ class Bounds:
             raise NoProof("the profile is flat")
         try:
             at = At(rows, beta)
-            metric = metric_at(rows, beta) if separated else self._near(at, beta)
+            metric = self._near(at, beta) if rows is self.rows else metric_at(rows, beta)
         except NoProof:
             if not rows.ridge[place] > 0.0:
                 raise
-            return Profile(beta, rows, None, place)
+            metric = None
         return Profile(beta, rows, metric, place)
 
     def _between(self, tools: Profile, side: float, pair: Pair) -> bool:
         inner, outer = pair if side > 0.0 else pair[::-1]
-        level = self.threshold
-        if not tools.moved(inner).value.low >= level.high:
-            return False
-        return tools.highest(outer, float(level.low)) < float(level.low)
+        low, high = float(self.threshold.low), float(self.threshold.high)
+        return bool(tools.moved(inner).value.low >= high) and tools.highest(outer, low) < low
 
     def runs(self, j: int, direction: Integers, side: float) -> bool:
         """Whether a direction proves that the interval has no end on this side: without penalty."""
@@ -316,23 +302,21 @@ class Bounds:
 
 
 def holds(bounds: Bounds, listed: Sequence[Coefficient]) -> bool:
-    """Whether every number that is claimed of the coefficients is proved."""
+    """Whether the maximum and every number that is claimed of the coefficients are proved."""
     if len(listed) != bounds.width:
         return False
     bounds.expect(listed)
-    for j, each in enumerate(listed):
-        for value in (getattr(each, part.name) for part in fields(each)[:6]):
-            if len(value) not in (0, 2) or (value and not value[0] <= value[1]):
-                return False
-        for value in (getattr(each, part.name) for part in fields(each)[6:]):
-            if len(value) not in (0, bounds.width):
-                return False
-        if not _coefficient_holds(bounds, j, each):
-            return False
-    return True
+    proved = bounds.top.value.is_finite
+    return proved and all(_coefficient_holds(bounds, j, each) for j, each in enumerate(listed))
 
 
 def _coefficient_holds(bounds: Bounds, j: int, each: Coefficient) -> bool:
+    for place, part in enumerate(fields(each)):  # six pairs, and points and directions
+        value = getattr(each, part.name)
+        if len(value) not in (0, 2 if place < 6 else bounds.width):
+            return False
+        if value and place < 6 and not value[0] <= value[1]:
+            return False
     if any(each.direction) and not any(bounds.direction):
         return False
     if each.estimate or each.std_error:
@@ -392,24 +376,28 @@ class InferenceProof(Written, AboutData):
 
     def check(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> bool:
         """Prove every bound again from the data; other data are refused where they have a name."""
+        n, given = len(np.asarray(y)), 0.0 if offset is None else offset
+        off = np.broadcast_to(np.asarray(given, dtype=np.float64), n)
+        if sample_weight is not None:
+            off = off[np.broadcast_to(sample_weight, n) > 0.0]
         X, y, weights = counted_rows(X, y, sample_weight)
         problem = problem_from(X, y, self.intercept)
-        if not isinstance(problem, SignedProblem):
+        if not (isinstance(problem, SignedProblem) and self.speaks_of(problem.X.shape, 2)):
             return False
-        if not self.speaks_of(problem.X.shape, 2):
+        if not (problem.signs < 0.0).any():  # of one class it is not known which
             return False
         named = problem if self.intercept else problem_from(X, y, True)
         if self.data_sha256 and fingerprint(named, self.data_sha256) != self.data_sha256:
             return False
         try:
-            bounds = self._bounds(problem, weights, offset)
+            bounds = self._bounds(problem, weights, off)
             if not holds(bounds, self.coefficients):
                 return False
             return self.maximum != "global" or bounds.is_global
-        except (NoProof, ArithmeticError, ValueError, IndexError):
+        except (ArithmeticError, ValueError, IndexError):
             return False
 
-    def _bounds(self, problem: SignedProblem, weights: np.ndarray, offset: Any) -> Bounds:
+    def _bounds(self, problem: SignedProblem, weights: np.ndarray, off: np.ndarray) -> Bounds:
         chosen = list(self.columns)
         if any(not 0 <= j < problem.X.shape[1] for j in chosen):
             raise NoProof("the claim names columns that are not there")
@@ -423,17 +411,12 @@ class InferenceProof(Written, AboutData):
         if len(self.point) != X.shape[1] or (any(self.direction) and self.method != "mle"):
             raise NoProof("the point has one number for each coefficient")
         y = (problem.signs > 0.0).astype(np.float64)
-        off = np.zeros(len(y)) if offset is None else np.asarray(offset, dtype=np.float64)
         rows = Rows(np.ascontiguousarray(X), y, weights, off, ridge)
         point = np.array(self.point, dtype=np.float64)
         return Bounds(rows, self.method, self.level, self.quantile, point, self.direction)
 
     def __str__(self) -> str:
-        where = "" if self.maximum == "global" else ", as a maximum next to its point"
-        return (
-            f"proved: estimates, standard errors, interval ends and tests of "
-            f"{len(self.coefficients)} coefficients ({self.method}){where}"
-        )
+        return f"proved: {said(self)}"
 
     def to_json(self) -> str:
         """Write the certificate; it needs data that a file can name."""

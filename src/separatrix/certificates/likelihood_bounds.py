@@ -21,6 +21,7 @@ one R serves many points.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -48,7 +49,7 @@ class Rows:
     offset: np.ndarray
     ridge: np.ndarray
 
-    def part(self, rows: np.ndarray, columns: Any) -> Rows:
+    def part(self, rows: Any, columns: Any) -> Rows:
         """Return some rows and columns."""
         X = np.ascontiguousarray(self.X[rows][:, columns])
         y, weights, offset = self.y[rows], self.weights[rows], self.offset[rows]
@@ -69,8 +70,8 @@ def probabilities(eta: Enclosure) -> tuple[Enclosure, Enclosure]:
     off, middle = eta.radius, eta.middle
     if off.max(initial=0.0) < UNSURE:
         seen = chances(middle, off)
-        above = _share(Enclosure.around(seen.above, safely(seen.above * seen.share)))
-        below = _share(Enclosure.around(seen.below, safely(seen.below * seen.below_share)))
+        above = Enclosure.around(seen.above, safely(seen.above * seen.share))
+        below = Enclosure.around(seen.below, safely(seen.below * seen.below_share))
         return _sorted(middle >= 0.0, above, below)
     p, rest = _probabilities_at(eta.low)
     if eta.low is eta.high:
@@ -81,18 +82,15 @@ def probabilities(eta: Enclosure) -> tuple[Enclosure, Enclosure]:
 
 def _probabilities_at(eta: np.ndarray) -> tuple[Enclosure, Enclosure]:
     e = exp(-abs(eta))
-    return _sorted(eta >= 0.0, _share(1.0 / (1.0 + e)), _share(e / (1.0 + e)))
+    return _sorted(eta >= 0.0, 1.0 / (1.0 + e), e / (1.0 + e))
 
 
 def _sorted(right: np.ndarray, above: Enclosure, below: Enclosure) -> tuple[Enclosure, Enclosure]:
     """Return the probabilities of label 1 and of label 0."""
+    above, below = (each.at_least(0.0).at_most(1.0) for each in (above, below))
     low, high = np.where(right, above.low, below.low), np.where(right, above.high, below.high)
     other = np.where(right, below.low, above.low), np.where(right, below.high, above.high)
     return Enclosure(low, high), Enclosure(*other)
-
-
-def _share(found: Enclosure) -> Enclosure:
-    return found.at_least(0.0).at_most(1.0)
 
 
 def norm(vector: Enclosure) -> Enclosure:
@@ -102,12 +100,8 @@ def norm(vector: Enclosure) -> Enclosure:
 
 def gram(S: Enclosure, A: Enclosure) -> Enclosure:
     """Enclose S'A for enclosed factors on both sides."""
-    found = row_sums(S.middle, A)
-    radius = S.radius
-    if radius.any():
-        off = row_sums(radius, A.size().high).high
-        return widened(found, off)
-    return found
+    found, radius = row_sums(S.middle, A), S.radius
+    return widened(found, row_sums(radius, A.size().high).high) if radius.any() else found
 
 
 def widened(found: Enclosure, off: Any) -> Enclosure:
@@ -123,11 +117,8 @@ class At:
         eta = products(rows.X, beta, (rows.offset,))
         if not eta.is_finite:
             raise NoProof("the linear predictor is too large")
-        if reach is not None:  # for all points whose predictor differs by so much
-            eta = Enclosure(
-                Enclosure.around(eta.low, reach).low, Enclosure.around(eta.high, reach).high
-            )
-        self.eta = eta
+        # With a reach: for all points whose predictor differs by so much.
+        self.eta = eta if reach is None else widened(eta, reach)
 
     @cached_property
     def _both(self) -> tuple[Enclosure, Enclosure]:
@@ -194,15 +185,14 @@ class Metric:
 
     def __init__(self, at: At, information: np.ndarray) -> None:
         self.at, rows = at, at.rows
-        try:
+        eye, self.R = np.eye(len(information)), np.full(information.shape, np.nan)
+        with suppress(np.linalg.LinAlgError):
             L = np.linalg.cholesky(information)
-            self.R = np.ascontiguousarray(np.triu(np.linalg.solve(L, np.eye(len(L))).T))
-        except np.linalg.LinAlgError:
-            raise NoProof("the information is singular") from None
+            self.R = np.ascontiguousarray(np.triu(np.linalg.solve(L, eye).T))
         if not np.isfinite(self.R).all():
             raise NoProof("the information is singular")
         self.S = products(rows.X, self.R)
-        self.excess = at.curvature(self.S, self.R) - np.eye(len(L))
+        self.excess = at.curvature(self.S, self.R) - eye
         self.eps = up(norm(self.excess))
         if not self.eps < 0.5:
             raise NoProof("the information is nearly singular")
@@ -246,26 +236,19 @@ def _row_lengths(S: Enclosure) -> Enclosure:
 
 @dataclass(frozen=True)
 class Top:
-    """Bounds on a maximum near a point: its value, its distance, the change of eta within that."""
+    """A maximum near a point: its value, how far it is at most, the change of eta within that."""
 
-    low: float
-    high: float
+    value: Enclosure
     radius: float
     rho: float
 
 
-def information_at(rows: Rows, beta: np.ndarray) -> np.ndarray:
-    """Return about the information: it only chooses R."""
-    eta = rows.X @ beta + rows.offset
-    with np.errstate(over="ignore"):
-        e = np.exp(-abs(eta))
-    v = rows.weights * e / (1.0 + e) ** 2
-    return np.asarray((rows.X * v[:, None]).T @ rows.X + np.diag(rows.ridge))
-
-
 def metric_at(rows: Rows, beta: np.ndarray) -> Metric:
-    """Return the metric of a point."""
-    return Metric(At(rows, beta), information_at(rows, beta))
+    """Return the metric of a point, from about the information there: that only chooses R."""
+    at = At(rows, beta)
+    e = np.exp(-abs(rows.X @ beta + rows.offset))
+    v = rows.weights * e / (1.0 + e) ** 2
+    return Metric(at, np.asarray((rows.X * v[:, None]).T @ rows.X + np.diag(rows.ridge)))
 
 
 def top_near(at: At, metric: Metric, held: int | None = None) -> Top:
@@ -291,12 +274,10 @@ def top_near(at: At, metric: Metric, held: int | None = None) -> Top:
         raise NoProof("the point is too far from the maximum")
     radius = up(gamma * (1.0 + g))
     gain = up(gamma.square() / (1.0 - g).scaled(1))
-    value = at.value
-    return Top(float(value.low), up(value + gain), radius, up(most * radius))
+    return Top(Enclosure(at.value.low, (at.value + gain).high), radius, up(most * radius))
 
 
 def spreads(metric: Metric) -> Enclosure:
     """Enclose the standard errors of the coefficients at the metric's own point."""
-    length = metric.spans
-    eps = Enclosure.exact(metric.eps)
-    return Enclosure((length / (1.0 + eps).root()).low, (length / metric.shrunk).high)
+    grown = (1.0 + Enclosure.exact(metric.eps)).root()
+    return Enclosure((metric.spans / grown).low, (metric.spans / metric.shrunk).high)

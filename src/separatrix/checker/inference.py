@@ -27,13 +27,13 @@ from fractions import Fraction
 from functools import cache, cached_property
 from math import isqrt
 from operator import mul
+from typing import Any
 
 from .balls import ONE, Ball, NotProved, P, ends, exact, minus, positive_inverse
 from .codec import Claim, Refused, require
-from .enclosed import BITS, exp
 from .exact import Data
 from .likelihood import Look, Rows
-from .roots import Root, is_highest, is_maximum, root
+from .roots import Root, falling, is_highest, root
 from .squares import independent
 
 _MOST_COLUMNS = 60
@@ -50,9 +50,20 @@ def check_inference(data: Data, claim: Claim, intercept: bool) -> str:
         model.require_all()
     except NotProved as reason:
         raise Refused(f"not proved: {reason}") from None
+    return said(claim)
+
+
+def said(claim: Any) -> str:
+    """Say how many numbers are claimed: those that are left out are not."""
+
+    def many(*names: str) -> int:
+        return sum(any(getattr(each, name) for name in names) for each in claim.coefficients)
+
+    ends = many("lower", "runs_down") + many("upper", "runs_up")
     where = "" if claim.maximum == "global" else ", as a maximum next to its point"
     return (
-        f"estimates, standard errors, interval ends and tests of {model.width} coefficients "
+        f"{many('estimate')} estimates, {many('std_error')} standard errors, {ends} interval ends "
+        f"and {many('lr', 'p_value')} tests of {len(claim.coefficients)} coefficients "
         f"({claim.method}){where}"
     )
 
@@ -69,11 +80,16 @@ class _Model:
         width = self.width = int(intercept) + len(claim.columns)
         if not (width == len(claim.point) == len(claim.coefficients)):
             raise Refused("the point has one number for each coefficient")
-        power = 4 if claim.method == "firth" else 3
-        if width > _MOST_COLUMNS or n * width**power > _MOST_WORK:
+        work = (n + 30 * width) * width**4 if claim.method == "firth" else n * width**3
+        if width > _MOST_COLUMNS or work > _MOST_WORK:
             raise Refused("the data are too large for this checker: separatrix verify proves it")
         self.whole = [[1 << -data.exponent] * n] * intercept
-        self.whole += [data.columns[j] for j in claim.columns]
+        named = {j: [0] * n for j in claim.columns}  # of a billion columns there may be
+        for i, row in enumerate(data.whole):
+            for j, x in zip(*row, strict=True):
+                if j in named:
+                    named[j][i] = x
+        self.whole += [named[j] for j in claim.columns]
         sizes = [max(map(abs, column), default=0).bit_length() for column in self.whole]
         fine = self.fine = max(sizes, default=0)
         self.shifts = [bits + data.exponent for bits in sizes]
@@ -117,27 +133,28 @@ class _Model:
         kept = independent([[self.whole[j][i] for i in rows] for j in order])
         return [order[k] for k in kept]
 
-    @cached_property
-    def main(self) -> tuple[list[int], list[int]]:
-        """The rows and columns of the estimate."""
-        rows = self.counted(self.claim.direction)
+    def _part(
+        self, rows: Sequence[int], point: Sequence[float], last: int = -1
+    ) -> tuple[Rows, list[int]]:
+        """Return the rows that count and columns that span them, `last` at the end if it does."""
         if not any(self.claim.direction):
-            return rows, list(range(self.width))
-        return rows, self._spanning(rows, self.claim.point)
+            return self.rows, list(range(self.width))
+        columns = self._spanning(rows, point, last)
+        return self.rows.part(rows, columns), columns
+
+    @cached_property
+    def main(self) -> tuple[Rows, list[int]]:
+        """The rows and columns of the estimate."""
+        return self._part(self.counted(self.claim.direction), self.claim.point)
 
     @cached_property
     def top(self) -> Root | None:
         """The maximum; None where no row counts, and the supremum is 0."""
-        rows, columns = self.main
+        part, columns = self.main
         theta = self.theta(self.claim.point)
-        if not rows:
+        if not part.y:
             return None
-        part = self.rows if len(columns) == self.width and len(rows) == len(self.signs) else None
-        free = list(range(len(columns)))
-        found = root(part or self.rows.part(rows, columns), [theta[j] for j in columns], free)
-        if self.rows.firth and not is_maximum(found, free):
-            raise NotProved("the score has a root here that is no maximum")
-        return found
+        return root(part, [theta[j] for j in columns], list(range(len(columns))))
 
     @property
     def value(self) -> Ball:
@@ -153,7 +170,8 @@ class _Model:
         return minus(self.value, (m, r + wide[0] + wide[1]))
 
     def require_all(self) -> None:
-        """Refuse a number that is not proved."""
+        """Refuse a maximum or a number that is not proved."""
+        top = self.top
         for j, each in enumerate(self.claim.coefficients):
             for name in ("estimate", "std_error", "lower", "upper", "lr", "p_value"):
                 pair = getattr(each, name)
@@ -166,8 +184,8 @@ class _Model:
             self._require_test(j, each)
             for side in SIDES:
                 self._require_end(j, each, *side)
-        if self.claim.maximum == "global" and self.rows.firth and self.top is not None:
-            require(is_highest(self.rows, self.top), "the maximum is not proved to be the highest")
+        if self.claim.maximum == "global" and self.rows.firth and top is not None:
+            require(is_highest(self.rows, top), "the maximum is not proved to be the highest")
 
     # ---- one coefficient
 
@@ -182,10 +200,11 @@ class _Model:
     def _require_estimate(self, j: int, each: Claim) -> None:
         if not (each.estimate or each.std_error):
             return
-        (rows, columns), found = self.main, self.top
+        columns, found = self.main[1], self.top
         if found is None or j not in columns:
             raise Refused(f"coefficient {j} has no finite estimate")
         if any(self.claim.direction):
+            rows = self.counted(self.claim.direction)
             require(j in self._spanning(rows, self.claim.point, j), f"coefficient {j} runs off")
         k = columns.index(j)
         estimate = self._scaled(j, found.theta[k], found.off[k])
@@ -208,30 +227,23 @@ class _Model:
         if each.p_value:
             self._within(j, "p_value", (tail(found[1])[0], tail(found[0])[1]), each.p_value)
 
-    def _direction_of(self, j: int, each: Claim) -> list[int]:
-        separated = any(self.claim.direction)
-        require(separated or not any(each.direction), "classes that overlap have no direction")
+    def _counted_without(self, j: int, each: Claim) -> list[int]:
+        """Return the rows that decide the supremum with the coefficient held."""
         if any(each.direction):
-            require(len(each.direction) == self.width, "a direction has a number a coefficient")
+            require(any(self.claim.direction), "classes that overlap have no direction")
             require(each.direction[j] == 0, "the direction must leave the coefficient alone")
-        return list(each.direction)
+        return self.counted(each.direction)
 
     def _at_zero(self, j: int, each: Claim) -> Ball:
         """Return the largest value with the coefficient at zero."""
-        rows = self.counted(self._direction_of(j, each))
+        rows = self._counted_without(j, each)
         if not rows:
             return (0, 0)
         theta = self.theta(each.null)
         require(each.null[j] == 0.0, "the coefficient must be zero")
-        free = [k for k in range(self.width) if k != j]
-        if not any(self.claim.direction):
-            found = root(self.rows, theta, free)
-            if self.rows.firth and not is_maximum(found, free):
-                raise NotProved("the score has a root here that is no maximum")
-            return found.value
-        columns = [k for k in self._spanning(rows, each.null, j) if k != j]
-        part = self.rows.part(rows, columns)
-        return root(part, [theta[k] for k in columns], list(range(len(columns)))).value
+        part, columns = self._part(rows, each.null, j)
+        free = [place for place, k in enumerate(columns) if k != j]
+        return root(part, [theta[k] for k in columns], free).value
 
     def _require_end(self, j: int, each: Claim, name: str, runs: str, side: int) -> None:
         pair, away = getattr(each, name), getattr(each, runs)
@@ -243,12 +255,10 @@ class _Model:
             return
         point = getattr(each, f"{name}_point")
         theta = self.theta(point)
-        rows, columns = self.counted(self._direction_of(j, each)), list(range(self.width))
+        rows = self._counted_without(j, each)
         require(rows, "the profile is flat")
-        if any(self.claim.direction):
-            columns = self._spanning(rows, point, j)
-            require(columns[-1] == j, "the profile is flat")
-        part = self.rows.part(rows, columns) if any(self.claim.direction) else self.rows
+        part, columns = self._part(rows, point, j)
+        require(j in columns, "the profile is flat")
         place, theta = columns.index(j), [theta[k] for k in columns]
         free = [k for k in range(len(columns)) if k != place]
         try:
@@ -291,17 +301,16 @@ _Q = 400  # bits of fractions that are rounded
 _FAR = 40
 _CLOSE = Fraction(1, 1 << 46)
 _FINE = Fraction(1, 1 << 96)
-Pair = tuple[Fraction, Fraction]
 
 
-def _root(value: Fraction) -> Pair:
+def _root(value: Fraction) -> Bounds:
     """Return fractions below and above the square root."""
     low = isqrt((value.numerator << 2 * _Q) // value.denominator)
     return Fraction(low, 1 << _Q), Fraction(low + 1, 1 << _Q)
 
 
 @cache
-def _root_of_pi() -> Pair:
+def _root_of_pi() -> Bounds:
     """Return bounds on sqrt(pi); pi = 16 arctan(1/5) - 4 arctan(1/239), to 2**-390."""
 
     def arctan(k: int) -> int:
@@ -315,14 +324,7 @@ def _root_of_pi() -> Pair:
     return _root(Fraction(near - off, 1 << _Q))[0], _root(Fraction(near + off, 1 << _Q))[1]
 
 
-def _falling(x: Fraction) -> Pair:
-    """Return bounds on e^-x for x >= 0."""
-    units = -((x.numerator << BITS) // x.denominator) - 1  # -x lies in [units, units + 1]
-    low, high, s = exp(units)
-    return Fraction(max(low, 0), 1 << s), Fraction(high, 1 << s)
-
-
-def tail(s: Fraction) -> Pair:
+def tail(s: Fraction) -> Bounds:
     """Return fractions below and above the probability of more than s.
 
     >>> low, high = tail(Fraction(3.841458820694124))
@@ -338,7 +340,7 @@ def tail(s: Fraction) -> Pair:
     return max(low[0], Fraction(0)), high[1]
 
 
-def _near(x: Fraction, t: Fraction) -> Pair:
+def _near(x: Fraction, t: Fraction) -> Bounds:
     """Return bounds by the series, rounded to integers."""
     unit, twice = 1 << _Q, 2 * x
     top, bottom = twice.as_integer_ratio()
@@ -350,11 +352,11 @@ def _near(x: Fraction, t: Fraction) -> Pair:
     # Each term is rounded down, by a share of itself and one unit; what is left out is less than 2.
     high = total + total * n // (1 << 200) + 4 * n + 4
     sums = Fraction(total, unit) * t, Fraction(high, unit) * t
-    fall, pi = _falling(x), _root_of_pi()
+    fall, pi = falling(x), _root_of_pi()
     return 1 - 2 * fall[1] * sums[1] / pi[0], 1 - 2 * fall[0] * sums[0] / pi[1]
 
 
-def _far(x: Fraction, t: Fraction) -> Pair:
+def _far(x: Fraction, t: Fraction) -> Bounds:
     """Return bounds by two convergents of the continued fraction."""
     values = []
     for depth in (120, 121):
@@ -365,18 +367,18 @@ def _far(x: Fraction, t: Fraction) -> Pair:
         values.append(value)
     # A step multiplies an error by k / (2 v^2) < 2, two steps together by less than 1.
     off = Fraction(242, 1 << _Q)
-    fall, pi = _falling(x), _root_of_pi()
+    fall, pi = falling(x), _root_of_pi()
     return fall[0] / (pi[1] * (max(values) + off)), fall[1] / (pi[0] * (min(values) - off))
 
 
-def quantile(level: float, guess: float) -> Pair:
+def quantile(level: float, guess: float) -> Bounds:
     """Return bounds on what is exceeded with probability 1 - level; the guess must be close."""
     beyond = 1 - Fraction(level)
     require(0 < beyond < 1 and guess > 0.0, "the level must be between 0 and 1")
     q = Fraction(guess)
     for _ in range(4):
         low, high = tail(q)
-        slope = _falling(q / 2)[0] / (2 * _root_of_pi()[0] * _root(q / 2)[0])
+        slope = falling(q / 2)[0] / (2 * _root_of_pi()[0] * _root(q / 2)[0])
         require(slope > 0, "the quantile is too large")
         q += ((low + high) / 2 - beyond) / slope
         q = Fraction(round(q * (1 << 160)), 1 << 160)

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from itertools import combinations_with_replacement
 from operator import mul
+from typing import Any
 
 from .balls import ONE, Ball, Matrix, P, dot, half, minus, plus, positive_inverse, product, times
 from .enclosed import BITS, exp, log
@@ -81,15 +82,14 @@ class Look:
             self.p.append((ONE - small if eta >= 0 else small, off))
             self.v.append((small * (ONE - small) >> P, off + 2))
 
-    def _sums(self, weights: Sequence[Ball], of: Sequence[int], fine: int) -> Ball:
-        """Return sum w x; no x is above 1."""
-        m = sum(map(mul, [w for w, _ in weights], of))
-        return m >> fine, sum(r for _, r in weights) + 2
+    def _sums(self, weights: list[Ball], listed: dict[Any, list[int]], degree: int) -> Any:
+        """Return sum w x for products x of so many columns; none is above 1."""
+        middles, off = [w for w, _ in weights], sum(r for _, r in weights) + 2
+        fine = degree * self.rows.fine
+        return {at: (sum(map(mul, middles, x)) >> fine, off) for at, x in listed.items()}
 
     def _matrix(self, weights: list[Ball]) -> Matrix:
-        d, fine = self.rows.width, 2 * self.rows.fine
-        middles, off = [w for w, _ in weights], sum(r for _, r in weights) + 2
-        found = {at: (sum(map(mul, middles, x)) >> fine, off) for at, x in self.rows.pairs.items()}
+        found, d = self._sums(weights, self.rows.pairs, 2), self.rows.width
         return [[found[min(a, b), max(a, b)] for b in range(d)] for a in range(d)]
 
     @cached_property
@@ -133,7 +133,7 @@ class Look:
                 for v, q, (p, r) in zip(self.v, self.q, self.p, strict=True)
             ]
             residual = [plus(a, b) for a, b in zip(residual, extra, strict=True)]
-        found = [self._sums(residual, column, self.rows.fine) for column in self.rows.columns]
+        found = self._sums(residual, dict(enumerate(self.rows.columns)), 1).values()
         near = [(t, self.delta) for t in self.theta]
         pulled = [times(r, t) for r, t in zip(self.rows.ridge, near, strict=True)]
         return [minus(a, b) for a, b in zip(found, pulled, strict=True)]
@@ -186,13 +186,8 @@ class Look:
 
     def _tensor(self) -> list[Matrix]:
         """T_a of each column."""
-        d, fine = self.rows.width, 3 * self.rows.fine
         weights = [times(v, (ONE - 2 * p, 2 * r)) for v, (p, r) in zip(self.v, self.p, strict=True)]
-        middles, off = [w for w, _ in weights], sum(r for _, r in weights) + 2
-        found = {
-            at: (sum(map(mul, middles, x)) >> fine, off) for at, x in self.rows.triples.items()
-        }
-        listed = range(d)
+        found, listed = self._sums(weights, self.rows.triples, 3), range(self.rows.width)
         return [[[found[tuple(sorted((a, b, c)))] for c in listed] for b in listed] for a in listed]
 
 

@@ -75,7 +75,10 @@ def _jacobian(look: Look, score: list[Ball], free: list[int], held: int | None) 
 def root(
     rows: Rows, start: Sequence[int], free: list[int], level: Ball | None = None, held: int = -1
 ) -> Root:
-    """Return the root next to a point; with a level, that of an end of the coefficient held."""
+    """Return the root next to a point; with a level, that of an end of the coefficient held.
+
+    Without one it is a maximum.
+    """
     at = None if level is None else held
     unknown = free if at is None else [*free, at]
     theta = list(start)
@@ -84,9 +87,34 @@ def root(
         return Root(theta, [0] * rows.width, look.value, look, look.score)
     Y = near_inverse(_jacobian(look, look.score, free, at))
     theta, look = _closer(rows, theta, unknown, free, level, Y)
-    F = _equations(look, free, level)
-    a = [size(dot(row, F)) for row in Y]
-    return _proved(rows, theta, unknown, free, at, Y, a, look)
+    a = [size(dot(row, _equations(look, free, level))) for row in Y]
+    r = [2 * each + 2 for each in a]
+    delta = 1024 * sum(r)
+    if delta.bit_length() > _LARGEST:
+        raise NotProved("the point is not next to a root")
+    box = Look(rows, theta, delta)
+    J = _jacobian(box, box.score, free, at)
+    columns = [list(column) for column in zip(*J, strict=True)]
+    E = [
+        [size(minus(dot(row, column), exact(Fraction(i == j)))) for j, column in enumerate(columns)]
+        for i, row in enumerate(Y)
+    ]
+    moved, r = _contracted(a, E, r, delta)
+    off = [0] * rows.width
+    for k, near in zip(unknown, moved, strict=True):
+        off[k] = near
+    # The free score is zero at the root, and nowhere in the box above |J| r.
+    change = sum(
+        near * sum(size(x) * b for x, b in zip(row, r, strict=True)) >> P
+        for near, row in zip(moved, J[: len(free)], strict=False)
+    )
+    if level is None and rows.firth:
+        try:
+            positive_inverse([[box.bend[k][c] for c in free] for k in free])
+        except NotProved:
+            raise NotProved("the score has a root here that is no maximum") from None
+    m, s = look.value
+    return Root(theta, off, (m, s + (change >> P) + len(free) + 1), box, box.score)
 
 
 def _closer(
@@ -109,40 +137,6 @@ def _closer(
     return theta, look
 
 
-def _proved(
-    rows: Rows,
-    theta: list[int],
-    unknown: list[int],
-    free: list[int],
-    held: int | None,
-    Y: Matrix,
-    a: list[int],
-    look: Look,
-) -> Root:
-    r = [2 * each + 2 for each in a]
-    delta = 1024 * sum(r)
-    if delta.bit_length() > _LARGEST:
-        raise NotProved("the point is not next to a root")
-    box = Look(rows, theta, delta)
-    J = _jacobian(box, box.score, free, held)
-    columns = [list(column) for column in zip(*J, strict=True)]
-    E = [
-        [size(minus(dot(row, column), exact(Fraction(i == j)))) for j, column in enumerate(columns)]
-        for i, row in enumerate(Y)
-    ]
-    moved, r = _contracted(a, E, r, delta)
-    off = [0] * rows.width
-    for k, near in zip(unknown, moved, strict=True):
-        off[k] = near
-    # The free score is zero at the root, and nowhere in the box above |J| r.
-    change = sum(
-        near * sum(size(x) * b for x, b in zip(row, r, strict=True)) >> P
-        for near, row in zip(moved, J[: len(free)], strict=False)
-    )
-    m, s = look.value
-    return Root(theta, off, (m, s + (change >> P) + len(free) + 1), box, box.score)
-
-
 def _contracted(
     a: list[int], E: list[list[int]], r: list[int], delta: int
 ) -> tuple[list[int], list[int]]:
@@ -160,15 +154,6 @@ def _contracted(
     raise NotProved("no single root is proved next to the point")
 
 
-def is_maximum(found: Root, free: Sequence[int]) -> bool:
-    """Whether the value is concave in the free coefficients all over the box."""
-    try:
-        positive_inverse([[found.look.bend[a][b] for b in free] for a in free])
-    except NotProved:
-        return False
-    return True
-
-
 # ---- when Firth's maximum is the highest of all
 
 
@@ -180,9 +165,10 @@ def _root_above(value: Fraction) -> Fraction:
     return Fraction(isqrt((value.numerator << 128) // value.denominator) + 1, 1 << 64)
 
 
-def _e(x: Fraction) -> tuple[Fraction, Fraction]:
+def falling(x: Fraction) -> tuple[Fraction, Fraction]:
     """Return bounds on e^-x for x >= 0."""
-    low, high, s = exp(-((x.numerator << BITS) // x.denominator) - 1)
+    units = -((x.numerator << BITS) // x.denominator) - 1  # -x lies in [units, units + 1]
+    low, high, s = exp(units)
     return Fraction(max(low, 0), 1 << s), Fraction(high, 1 << s)
 
 
@@ -202,8 +188,8 @@ def is_highest(rows: Rows, found: Root) -> bool:
     t = _FIRST
     while longest * t < _FARTHEST:
         x = longest * t
-        if t * t * (_e(x)[0] + x - 1) / (x * x) - gamma * t > c:
-            return _is_concave(rows, found, t)
+        if t * t * (falling(x)[0] + x - 1) / (x * x) - gamma * t > c:
+            return _is_concave(rows, look, longest, t)
         t *= _LARGER
     return False
 
@@ -215,16 +201,14 @@ def _plain_score(rows: Rows, look: Look) -> Fraction:
     return _root_above(max(ends(dot(turned, plain.score))[1], Fraction(0)))
 
 
-def _is_concave(rows: Rows, found: Root, t: Fraction) -> bool:
+def _is_concave(rows: Rows, look: Look, longest: Fraction, t: Fraction) -> bool:
     """Whether the penalised value is concave within the distance."""
-    look = found.look
-    longest = _root_above(Fraction(max(map(size, look.q)), ONE))
-    grown = 1 / _e(longest * t)[0]
+    grown = 1 / falling(longest * t)[0]
     for eta, q in zip(look.etas, look.q, strict=True):
         squared = Fraction(size(q), ONE)
         # The variance is least where the predictor is farthest from zero.
         far = Fraction(abs(eta), 1 << P + rows.fine) + t * _root_above(squared)
-        low = _e(far + Fraction(look.delta, ONE))[0]
+        low = falling(far + Fraction(look.delta, ONE))[0]
         v = low / (1 + low) ** 2
         if max(1 - 6 * v, Fraction(0)) * squared * grown >= 2:
             return False

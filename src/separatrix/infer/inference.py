@@ -106,8 +106,8 @@ def inference(
     one_of("method", method, METHODS)
     one_of("errors", errors, ("information", "augmented"))
     positive("C", C)
-    if not 0.0 < level < 1.0:
-        raise ValueError(f"level must be between 0 and 1. Got {level!r} instead.")
+    if not 1e-9 <= level < 1.0:
+        raise ValueError(f"level must be between 0 and 1, not below 1e-9. Got {level!r} instead.")
     if intervals is None:
         intervals = "profile" if groups is None else "wald"
     one_of("intervals", intervals, ("profile", "wald"))

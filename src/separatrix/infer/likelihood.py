@@ -243,7 +243,9 @@ def normal_quantile(level: float) -> float:
     >>> round(normal_quantile(0.95), 4)
     1.96
     """
-    return float(special.ndtri(0.5 + 0.5 * level))
+    if level < 0.5:
+        return float(np.sqrt(2.0) * special.erfinv(level))
+    return float(-special.ndtri(0.5 * (1.0 - level)))  # 1 - level is exact
 
 
 def two_sided(z: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,7 @@ def add_proof(result: Any, data: Given, design: Design, found: Numbers, task: Ta
     _keep(result, found, task, listed)
     proved = all(each.estimate or np.isinf(found.estimate[j]) for j, each in
                  zip(found.kept, listed, strict=True))  # fmt: skip
-    if not proved or task.groups is not None:
+    if not proved or task.groups is not None or not _has_top(bounds):
         return
     result.proof = "global" if bounds.is_global else "local"
     name, classes = "", tuple(result.classes)
@@ -61,6 +62,13 @@ def add_proof(result: Any, data: Given, design: Design, found: Numbers, task: Ta
         maximum=result.proof,
         coefficients=tuple(listed),
     )
+
+
+def _has_top(bounds: Bounds) -> bool:
+    """Whether the maximum itself is proved, or the supremum."""
+    with suppress(NoProof):
+        return bool(bounds.top.value.is_finite)
+    return False
 
 
 def _rows(design: Design, found: Numbers, ridge: np.ndarray) -> Rows:

@@ -258,7 +258,12 @@ def figures(result: Any) -> list[str]:
 
 def _proof_words(result: Any) -> str:
     if result.proof == "global" and np.isinf(result.table["estimate"]).any():
-        return " Enclosed: the supremum and every finite end are proved."
+        open_ends = [
+            np.isfinite(result.table[side]) & np.isnan(result.enclosures[side][0])
+            for side in ("lower", "upper")
+        ]
+        more = "is" if np.any(open_ends) else "and every finite end are"
+        return f" Enclosed: the supremum {more} proved."
     words = {
         "global": " Enclosed: the maximum is proved to be the only one.",
         "local": " Enclosed: a maximum is proved; no better one was found.",

@@ -94,7 +94,12 @@ class SquaresClaim(Written):
         X, y, T, s = given_squares(self.in_its_form(X), y, sample_weight, self.task)
         W = np.array(self.weights)
         fits = (self.n_rows, self.n_features) == X.shape and W.shape == (T.shape[1], X.shape[1] + 1)
-        if not fits or fingerprint_of_squares(X, T, s, self.data_sha256) != self.data_sha256:
+        # Without an intercept no bias is summed, and below zero the ridge bounds nothing.
+        sound = self.ridge >= 0.0 and (self.intercept or (fits and not W[:, 0].any()))
+        if (
+            not (fits and sound)
+            or fingerprint_of_squares(X, T, s, self.data_sha256) != self.data_sha256
+        ):
             return False
         if self.rows_sha256 or self.names:
             labelled = self.task == "classification" and y.ndim == 1

@@ -20,12 +20,20 @@ from .exact import Data, integers, ratio, square
 
 Matrix = list[list[int]]
 MOST_COLUMNS = 100  # numbers grow with every column that is eliminated
+_MOST_WORK = 1 << 50  # minutes: the squared bits of all products
 
 
 def refuse_wide(columns: int) -> None:
     """Refuse data whose matrix would take hours."""
     if columns > MOST_COLUMNS:
         raise Refused(f"elimination without rounding is done for {MOST_COLUMNS} columns at most")
+
+
+def _refuse_long(rows: Matrix) -> None:
+    """Refuse a matrix whose elimination would take hours: it multiplies its numbers' bits."""
+    longest = len(rows) * max((abs(x).bit_length() for row in rows for x in row), default=0)
+    if len(rows) ** 3 * longest**2 > _MOST_WORK:
+        raise Refused("the numbers are of sizes too different for elimination without rounding")
 
 
 def _eliminated(rows: Matrix, top: list[int], at: int, before: int) -> Matrix:
@@ -45,6 +53,7 @@ def rest(matrix: Matrix, size: int) -> tuple[list[list[Fraction]], int]:
     >>> rest([[2, 1], [1, 1]], 1)
     ([[Fraction(1, 2)]], 1)
     """
+    _refuse_long(matrix)
     rows, before, rank = [row[:] for row in matrix], 1, 0
     for k in range(size):
         pivot = rows[k][k]
@@ -77,6 +86,7 @@ def positive_eigenvalues(matrix: Matrix) -> tuple[int, int]:
     >>> positive_eigenvalues([[0, 1], [1, 0]]), positive_eigenvalues([[1, 1], [1, 1]])
     ((1, 0), (1, 1))
     """
+    _refuse_long(matrix)
     rows, before, above = [row[:] for row in matrix], 1, 0
     while rows:
         size = range(len(rows))

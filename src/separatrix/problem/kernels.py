@@ -90,7 +90,7 @@ class Kernel:
         if self.name == "rbf":
             return np.ones(n)
         if self.name == "precomputed":
-            return np.asarray(np.diagonal(X), dtype=np.float64).copy()
+            return np.asarray(X.diagonal(), dtype=np.float64).copy()
         if self.name == "callable":
             return np.array(
                 [float(self._called(X[i : i + 1], X[i : i + 1])[0, 0]) for i in range(n)]

@@ -152,15 +152,12 @@ def test_elimination_beside_numpy(seed):
     d, n = (int(v) for v in rng.integers(1, 6, size=2))
     A = rng.integers(-2, 3, size=(d, d))
     spectrum = np.linalg.eigvalsh((A + A.T).astype(float))
-    zero = abs(spectrum) < 1e-9
-    expected = int(((spectrum > 0) & ~zero).sum()), int(zero.sum())
-    assert positive_eigenvalues((A + A.T).tolist()) == expected
+    assert positive_eigenvalues((A + A.T).tolist()) == int((spectrum > 1e-9).sum())
     X, t = rng.integers(-3, 4, size=(n, d)), rng.integers(-3, 4, size=n)
     both = np.column_stack([X, t])
-    left, rank = rest((both.T @ both).tolist(), d)
+    left = rest((both.T @ both).tolist(), d)
     missed = t - X @ np.linalg.lstsq(X.astype(float), t.astype(float), rcond=None)[0]
     assert float(left[0][0]) == pytest.approx(missed @ missed, abs=1e-9)
-    assert rank == np.linalg.matrix_rank(X)
 
 
 def test_what_is_not_semidefinite_is_refused():

@@ -36,6 +36,7 @@ from separatrix.problem.centred import NO_SPREAD
 _ENOUGH = 1e-6
 _LEAST_VARIANCE = 1e-9
 _ABOUT = 1e-3
+_OPEN = math.inf, math.inf, math.inf  # no error is bounded
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -114,7 +115,7 @@ def _shared(claim: GaussianEstimates, found: ClassScatter) -> tuple[float, float
     """Return by how much means would have to move, 0, and the error of the offsets."""
     (W, b), K = claim.gaussians.linear, len(claim.classes)
     if not len(W) == len(b) == K:
-        return math.inf, math.inf, math.inf
+        return _OPEN
     shrunk = _shrunk(found.within(), claim.gaussians.shares[0])
     C, mean, offsets, divided = shrunk / found.mass(), found.mean(), 0.0, found.divided(W)
     rest = lacking(C, [own - mean for own in found.means], divided)
@@ -143,7 +144,7 @@ def _each(claim: GaussianEstimates, found: ClassScatter) -> tuple[float, float, 
     if not (sized and np.array_equal(held.kept, np.flatnonzero(found.kept))
             and np.array_equal(held.exponents, found.exponents)
             and _are_deviations(held.spreads, found)):  # fmt: skip
-        return math.inf, math.inf, math.inf
+        return _OPEN
     means = covariances = offsets = 0.0
     for k, own in enumerate(found.means):
         away = (own / held.spreads - held.means[k]).size().high
@@ -159,7 +160,7 @@ def _each(claim: GaussianEstimates, found: ClassScatter) -> tuple[float, float, 
             wrong = (inner - np.eye(len(V))).size().high
             root = -log(Enclosure.exact(np.diag(V))).sum()
             if np.tril(V, -1).any() or not (np.diag(V) > 0.0).all():
-                return math.inf, math.inf, math.inf
+                return _OPEN
         covariances = max(covariances, float(wrong.max(initial=0.0)))
         offsets = max(offsets, float((root - float(held.log_roots[k])).size().high))
     return means, covariances, offsets
@@ -207,12 +208,11 @@ def _diagonal_of(C: Enclosure) -> Enclosure:
     The columns have unit variance within all classes together. Where rounding leaves it open
     whether a variance is below the least one, the enclosure holds both.
     """
-    own, on = C.diagonal(), np.eye(len(C.low), dtype=bool)
-    low = np.where(own.low > _LEAST_VARIANCE, own.low, np.minimum(own.low, 1.0))
-    low = np.where(own.high <= _LEAST_VARIANCE, 1.0, low)
-    high = np.where(own.low > _LEAST_VARIANCE, own.high, np.maximum(own.high, 1.0))
-    high = np.where(own.high <= _LEAST_VARIANCE, 1.0, high)
-    return Enclosure(np.where(on, low, 0.0), np.where(on, high, 0.0))
+    own = C.diagonal()
+    varies, is_flat = own.low > _LEAST_VARIANCE, own.high <= _LEAST_VARIANCE
+    low = np.select([is_flat, varies], [1.0, own.low], np.minimum(own.low, 1.0))
+    high = np.select([is_flat, varies], [1.0, own.high], np.maximum(own.high, 1.0))
+    return Enclosure(low, high).diagonal()
 
 
 def _threshold_error(claim: GaussianEstimates) -> float:

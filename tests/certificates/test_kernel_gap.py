@@ -377,3 +377,18 @@ def test_a_given_matrix_may_be_sparse():
     K, y = np.eye(4), np.array([0, 1, 0, 1])
     proof = sx.KernelSVM(kernel="precomputed").fit(K, y).certificate_
     assert proof.check(sp.csr_array(K), y)
+
+
+def test_a_function_that_is_not_symmetric_is_no_positive_kernel():
+    """It was proved optimal, since "no value refuted" that the kernel is positive."""
+    X, y = posed(2)
+
+    def bent(A, B):
+        same = (A[:, None] == B[None]).all(axis=2)
+        return Kernel("rbf").block(A, B) + 0.5 * same + 0.05 * (A[:, None, 0] - B[None, :, 0])
+
+    with pytest.warns(UserWarning, match="the kernel is not positive"):
+        proof = sx.KernelSVM(kernel=bent).fit(X, y).certificate_
+    assert not proof.is_convex
+    assert not dataclasses.replace(proof, smallest=0.1).check(X, y)
+    assert sx.KernelSVM(kernel=Kernel("rbf").block).fit(X, y).certificate_.is_convex

@@ -43,7 +43,7 @@ from separatrix.certificates.two_bounds import EachMachine, Found, TwoBounds, ar
 from separatrix.checker.codec import require
 from separatrix.problem.canonical import data_of, signs_of
 from separatrix.problem.fingerprint import fingerprint
-from separatrix.problem.kernels import MOST_DEGREE, Kernel
+from separatrix.problem.kernels import ASYMMETRY, MOST_DEGREE, Kernel
 from separatrix.problem.signed import as_matrix
 
 _SAMPLE = 256
@@ -133,6 +133,9 @@ def least_eigenvalue(rows: KernelRowsInProof, support: np.ndarray) -> float:
     values = rows.values(sample, rows.right(sample))
     if not np.isfinite(values).all():
         return math.nan
+    largest = float(abs(values).max())
+    if rows.kernel.name == "callable" and abs(values - values.T).max() > ASYMMETRY * largest:
+        return -1.0  # what is not symmetric is no kernel
     spectrum = np.linalg.eigvalsh(0.5 * (values + values.T))
     largest = float(abs(spectrum).max())
     return float(spectrum[0]) / largest if largest > 0.0 else 0.0

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import separatrix as sx
+from separatrix.certificates.gaussian_estimates import prove_gaussian_estimates
+from separatrix.storage.model_proof import prove_model
 
 KINDS = [
     {"covariance": "shared"},
@@ -111,3 +113,46 @@ def test_a_pseudo_inverse_has_no_certificate():
     )
     assert "pseudo-inverse" in model.method_
     assert model.certificate_ is None
+
+
+@pytest.mark.parametrize("kind", ["full", "diagonal"])
+def test_units_that_are_no_deviations_are_refused(kind):
+    """In units of 1e8 deviations every mean was 0 "to within 6e-8 standard deviations"."""
+    X, y = rows(5)
+    proof = sx.GaussianPlugIn(kind).fit(X, y).certificate_
+    held, times, s = proof.gaussians, 1e8, np.ones(len(y))
+    values = {"spreads": held.spreads * times, "means": 0.0 * held.means}
+    if kind == "full":
+        values["whiteners"] = tuple(V * times for V in held.whiteners)
+        values["log_roots"] = held.log_roots - X.shape[1] * np.log(times)
+    else:
+        values["variances"] = np.full_like(held.variances, 1e-9)
+        values["log_roots"] = 0.5 * X.shape[1] * np.log(np.full(2, 1e-9))
+    forged = prove_gaussian_estimates(changed(proof, **values), X, y, s)
+    assert not forged.holds
+    stated = dataclasses.replace(forged, means=1e-7, covariances=1e-7, offsets=1e-7)
+    assert stated.holds
+    assert not stated.check(X, y)
+
+
+def test_columns_that_vary_between_classes_alone_are_told_in_deviations_of_all_rows():
+    X, y = rows(6)
+    X = np.column_stack([X, np.where(y, 3.0, -1.0)])
+    for settings in ({"covariance": "full", "shrinkage": 0.5}, {"covariance": "diagonal"}):
+        assert sx.GaussianPlugIn(**settings).fit(X, y).certificate_.check(X, y)
+
+
+def test_weights_of_more_classes_than_there_are_prove_nothing():
+    X, y = rows(7)
+    proof = sx.GaussianPlugIn().fit(X, y).certificate_
+    W, b = proof.gaussians.linear
+    assert not changed(proof, linear=(np.vstack([W, W]), np.append(b, b))).check(X, y)
+
+
+@pytest.mark.parametrize(("name", "value"), [("shrinkage", 0.0), ("covariance", "shared")])
+def test_a_model_is_of_the_shrinkage_and_the_kind_that_its_parameters_name(name, value):
+    X, y = rows(8)
+    model = sx.GaussianPlugIn("full", shrinkage=1.0).fit(X, y)
+    assert prove_model(model, X, y)[0]
+    setattr(model, name, value)
+    assert not prove_model(model, X, y)[0]

@@ -5,6 +5,7 @@ import json
 import math
 import warnings
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -19,7 +20,8 @@ from separatrix.certificates import kernel_scores as kernel_scores_module
 from separatrix.certificates.kernel_gap import KernelGap
 from separatrix.certificates.kernel_scores import Expected, KernelRowsInProof, kernel_scores
 from separatrix.certificates.reading import from_json
-from separatrix.checker import Refused
+from separatrix.checker import Refused, check
+from separatrix.problem.canonical import as_checker_data, problem_from
 from separatrix.problem.kernels import Kernel
 
 KERNELS = [
@@ -321,3 +323,72 @@ def test_a_library_whose_functions_are_wrong_is_refused(monkeypatch, name):
     monkeypatch.setattr(enclosed_functions.np, name, lambda x: real(x) * (1.0 + 1e-13))
     with pytest.raises(ArithmeticError, match="eight units"):
         enclosed_functions.require_functions.__wrapped__()
+
+
+def test_values_of_degree_0_are_of_size_1():
+    """Their size was taken for that of a value of degree 1, here nothing."""
+    X, share = 1e-200 * np.arange(500.0)[:, None], np.full(500, -0.99 * 2.0**-54)
+    share[0] = 1.0
+    found = kernel_scores(KernelRowsInProof(Kernel("poly", 1.0, 0, 0.0), X), share[:, None])
+    exact = sum(map(Fraction, share.tolist()))
+    for value, error in zip(found.values[:, 0].tolist(), found.errors[:, 0].tolist(), strict=True):
+        assert abs(Fraction(value) - exact) <= Fraction(error)
+
+
+def test_products_of_tiny_shares_are_counted_where_they_vanish():
+    X, share = np.full((300, 1), 0.4), np.full(300, 2.0**-1074)
+    found = kernel_scores(KernelRowsInProof(Kernel("linear"), X), share[:, None])
+    exact = 300 * Fraction(0.4) ** 2 * Fraction(2.0**-1074)
+    assert abs(Fraction(float(found.values[0, 0])) - exact) <= Fraction(float(found.errors[0, 0]))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_square_below_zero_refutes_that_a_kernel_is_positive():
+    """It was taken for 0, and bounds were claimed of a kernel that "no value refuted"."""
+    n = 600
+    s = np.where(np.arange(n) % 2, 1.0, -1.0)
+    K = np.eye(n) - 1.3 / n * np.outer(s, s) * np.outer(s, s)
+    K, y = K * np.outer(s, s), (s > 0.0).astype(int)
+    machine = sx.KernelSVM(kernel="precomputed").fit(K, y)
+    shares = s * machine.certificate_.multipliers
+    assert shares @ K @ shares < -100.0
+    assert machine.status_ == "unproved"
+    assert not machine.certificate_.holds
+    forged = replace(machine.certificate_, primal=780.1, dual=599.9)
+    assert forged.holds
+    assert not forged.check(K, y)
+
+
+def test_the_objective_of_a_stationary_point_is_checked():
+    """A model of a kernel that is not positive could state any objective."""
+    X, y = posed(3)
+    with pytest.warns(UserWarning, match="the kernel is not positive"):
+        proof = sx.KernelSVM(kernel="sigmoid", gamma=2.0, coef0=-3.0).fit(X, y).certificate_
+    data = as_checker_data(problem_from(X, y, True))
+    assert proof.check(X, y)
+    assert "only this" in check(json.loads(proof.to_json()), data)
+    for forged in (replace(proof, primal=1e-9, dual=1e-10), replace(proof, dual=proof.primal)):
+        assert not forged.check(X, y)
+        with pytest.raises(Refused, match="bound"):
+            check(json.loads(forged.to_json()), data)
+
+
+def test_a_given_matrix_may_be_sparse():
+    K, y = np.eye(4), np.array([0, 1, 0, 1])
+    proof = sx.KernelSVM(kernel="precomputed").fit(K, y).certificate_
+    assert proof.check(sp.csr_array(K), y)
+
+
+def test_a_function_that_is_not_symmetric_is_no_positive_kernel():
+    """It was proved optimal, since "no value refuted" that the kernel is positive."""
+    X, y = posed(2)
+
+    def bent(A, B):
+        same = (A[:, None] == B[None]).all(axis=2)
+        return Kernel("rbf").block(A, B) + 0.5 * same + 0.05 * (A[:, None, 0] - B[None, :, 0])
+
+    with pytest.warns(UserWarning, match="the kernel is not positive"):
+        proof = sx.KernelSVM(kernel=bent).fit(X, y).certificate_
+    assert not proof.is_convex
+    assert not dataclasses.replace(proof, smallest=0.1).check(X, y)
+    assert sx.KernelSVM(kernel=Kernel("rbf").block).fit(X, y).certificate_.is_convex

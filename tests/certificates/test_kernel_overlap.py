@@ -121,3 +121,25 @@ def test_every_hard_machine_without_a_margin_has_a_witness():
             witness = refusal.value.witness
             assert witness.check(X, y)
             assert witness.margin <= 2e-6 * witness.length
+
+
+def test_large_multipliers_of_equal_rows_are_no_crash():
+    """Their exact sum passed through infinity, and the check ended in an OverflowError."""
+    X, codes = np.zeros((40, 1)), np.repeat([0, 1], 20)
+    witness = proved(Kernel("rbf"), X, codes, np.ones(40))
+    assert witness.margin == 0.0
+    assert not dataclasses.replace(witness, multipliers=(1e308,) * 40).check(X, codes)
+
+
+def test_the_sentence_says_what_is_assumed_of_the_kernel():
+    """With x z - 1 in place of a product there is no space, and so nothing is proved of it."""
+    X, codes = np.array([[1.0 + 1e-9], [1.0], [3.0]]), np.array([0, 1, 1])
+    bent = proved(Kernel("poly", 1.0, 1, -1.0), X, codes, np.array([1.0, 1.0, 0.0]))
+    assert "assuming that the kernel is positive" in str(bent)
+    assert "assuming" not in str(proved(LINEAR, X, codes, np.array([1.0, 1.0, 0.0])))
+
+
+def test_a_given_matrix_may_be_sparse():
+    witness = proved(Kernel("precomputed"), np.eye(4), CODES, np.ones(4))
+    assert witness.holds
+    assert witness.check(sp.csr_array(np.eye(4)), CODES)

@@ -9,10 +9,14 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import separatrix as sx
+from separatrix.certificates.kernel_separation import KernelSeparation, prove_kernel_separation
 from separatrix.checker import Refused, check
-from separatrix.problem.canonical import as_checker_data, problem_from
+from separatrix.problem.canonical import as_checker_data, data_of, problem_from
+from separatrix.problem.fingerprint import fingerprint
+from separatrix.problem.kernels import Kernel
 from separatrix.storage.certificate_files import prove_again
 
 KERNELS = [
@@ -127,3 +131,39 @@ def test_a_file_without_a_field_is_refused(field):
     del whole["claim"][field]
     with pytest.raises(Refused, match=field):
         prove_again(whole, X, y)
+
+
+def claimed(kernel, X, y, shares, bias, **fields):
+    name = fingerprint(data_of(X, y, 2, True))
+    about = {"n_rows": len(X), "n_features": X.shape[1], "data_sha256": name}
+    return KernelSeparation(kernel=kernel, shares=shares, bias=bias, **about, **fields)
+
+
+def test_products_that_vanish_are_counted():
+    """Shares of the least number round every product: a linear kernel was proved to part XOR."""
+    corners, least, m = np.array([[0.0, 0.0], [1.0, 1.0], [1.0, 0.0], [0.0, 1.0]]), 2.0**-1074, 400
+    X = np.vstack([corners, np.full((m, 2), 0.6), np.full((2 * m, 2), 0.4)])
+    y = np.repeat([0, 1, 1, 0], [2, 2, m, 2 * m])
+    shares = np.repeat([0.0, least, -least], [4, m, 2 * m])
+    bias = -200.0 * least
+    found = prove_kernel_separation(claimed(Kernel("linear"), X, y, shares, bias), X, y)
+    signs, factors = np.where(y == 1, 1, -1).tolist(), list(map(Fraction, shares.tolist()))
+    sums = [sum(Fraction(x) * s for x, s in zip(column, factors, strict=True) if s)
+            for column in X.T.tolist()]  # fmt: skip
+    scores = [sum(Fraction(x) * w for x, w in zip(row, sums, strict=True)) + Fraction(bias)
+              for row in X.tolist()]  # fmt: skip
+    assert found.right <= sum(sign * score > 0 for sign, score in zip(signs, scores, strict=True))
+    assert not dataclasses.replace(found, right=len(X)).check(X, y)
+
+
+def test_a_given_matrix_must_be_square():
+    X, y = np.ones((4, 2)), np.array([0, 1, 0, 1])
+    for shares in np.eye(4):
+        assert not claimed(Kernel("precomputed"), X, y, shares, 0.0).check(X, y)
+
+
+def test_a_given_matrix_may_be_sparse():
+    K, y = np.eye(4), np.array([0, 1, 0, 1])
+    claim = claimed(Kernel("precomputed"), K, y, np.array([-1.0, 1.0, -1.0, 1.0]), 0.0, right=4)
+    assert claim.check(sp.csr_array(K), y)
+    assert "at least 4" in by_the_checker(claim, K, y)

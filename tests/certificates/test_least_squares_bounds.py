@@ -10,6 +10,7 @@ from fuzz.exact_squares import perturbation
 
 import separatrix as sx
 from separatrix.certificates.least_squares import SquaresBounds, check_least_squares
+from separatrix.storage.model_proof import prove_model
 
 
 def exact_objective(X, t, s, w, b):
@@ -127,3 +128,22 @@ def test_a_column_that_differs_in_its_last_digit_is_moved_by_its_exact_mean():
         rows, targets, [exact(1.0)] * 6, [weights[1:]], weights[:1], exact(0.0), True, True
     )
     assert float(share.lower()) <= found <= float(share.upper()) * (1.0 + 1e-6)
+
+
+def test_a_bias_that_no_sum_has_is_refused():
+    """Without an intercept the bias was left out of the proof, and predicted with all the same."""
+    X, y = np.array([[-2.0], [-1.0], [1.0], [2.0]]), np.array([0, 0, 1, 1])
+    model = sx.LeastSquares(fit_intercept=False).fit(X, y)
+    assert prove_model(model, X, y)[0]
+    weights = ((5.0, *model.certificate_.weights[0][1:]),)
+    model.certificate_ = replace(model.certificate_, weights=weights)
+    model.intercept_ = np.array([5.0])
+    assert not model.certificate_.check(X, y)
+    assert not prove_model(model, X, y)[0]
+
+
+@pytest.mark.parametrize("ridge", [-1.0, -np.inf, np.nan])
+def test_a_ridge_below_zero_bounds_nothing(ridge):
+    X, t = np.array([[0.1], [0.2]]), np.array([1.0, 2.0])
+    settings = {"ridge": ridge, "fit_intercept": False, "task": "regression"}
+    assert not check_least_squares(X, t, np.ones((1, 1)), np.zeros(1), **settings).check(X, t)

@@ -19,16 +19,24 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.certificates.class_scatter import ClassScatter, class_scatter, quadratic_form
+from separatrix.certificates.class_scatter import (
+    ClassScatter,
+    class_scatter,
+    quadratic_form,
+    total,
+)
 from separatrix.certificates.enclosed_functions import log
 from separatrix.certificates.enclosed_sums import ROOM
 from separatrix.certificates.enclosure import Enclosure
 from separatrix.certificates.fisher import in_deviations, lacking
 from separatrix.certificates.two_bounds import AboutData
 from separatrix.problem.canonical import codes_of
+from separatrix.problem.centred import NO_SPREAD
 
 _ENOUGH = 1e-6
 _LEAST_VARIANCE = 1e-9
+_ABOUT = 1e-3
+_OPEN = math.inf, math.inf, math.inf  # no error is bounded
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -106,6 +114,8 @@ def prove_gaussian_estimates(
 def _shared(claim: GaussianEstimates, found: ClassScatter) -> tuple[float, float, float]:
     """Return by how much means would have to move, 0, and the error of the offsets."""
     (W, b), K = claim.gaussians.linear, len(claim.classes)
+    if not len(W) == len(b) == K:
+        return _OPEN
     shrunk = _shrunk(found.within(), claim.gaussians.shares[0])
     C, mean, offsets, divided = shrunk / found.mass(), found.mean(), 0.0, found.divided(W)
     rest = lacking(C, [own - mean for own in found.means], divided)
@@ -130,9 +140,11 @@ def _shrunk(scatter: Enclosure, share: float) -> Enclosure:
 def _each(claim: GaussianEstimates, found: ClassScatter) -> tuple[float, float, float]:
     """Return the errors of means, of covariances or variances, and of the log-determinants."""
     held = claim.gaussians
-    if not (np.array_equal(held.kept, np.flatnonzero(found.kept))
-            and np.array_equal(held.exponents, found.exponents)):  # fmt: skip
-        return math.inf, math.inf, math.inf
+    sized = len(held.means) == len(held.log_roots) == len(found.means)
+    if not (sized and np.array_equal(held.kept, np.flatnonzero(found.kept))
+            and np.array_equal(held.exponents, found.exponents)
+            and _are_deviations(held.spreads, found)):  # fmt: skip
+        return _OPEN
     means = covariances = offsets = 0.0
     for k, own in enumerate(found.means):
         away = (own / held.spreads - held.means[k]).size().high
@@ -148,10 +160,26 @@ def _each(claim: GaussianEstimates, found: ClassScatter) -> tuple[float, float, 
             wrong = (inner - np.eye(len(V))).size().high
             root = -log(Enclosure.exact(np.diag(V))).sum()
             if np.tril(V, -1).any() or not (np.diag(V) > 0.0).all():
-                return math.inf, math.inf, math.inf
+                return _OPEN
         covariances = max(covariances, float(wrong.max(initial=0.0)))
         offsets = max(offsets, float((root - float(held.log_roots[k])).size().high))
     return means, covariances, offsets
+
+
+def _are_deviations(spreads: np.ndarray, found: ClassScatter) -> bool:
+    """Whether these are about the standard deviations within the classes, by which errors are told.
+
+    Where there is next to none within, that of all rows serves.
+    """
+    mean, within = found.mean(), found.within().diagonal()
+    apart = [
+        (own - mean).square() * mass for own, mass in zip(found.means, found.masses, strict=True)
+    ]
+    whole = within + total(tuple(apart))
+    varies = within.high > NO_SPREAD**2 * whole.low
+    ends = (np.where(varies, a, b) for a, b in ((within.low, whole.low), (within.high, whole.high)))
+    deviations = (Enclosure(*ends) / found.mass()).root()
+    return bool(((spreads / deviations - 1.0).size().high <= _ABOUT).all())
 
 
 def _shrunk_class(C: Enclosure, held: Any, k: int, found: ClassScatter) -> Enclosure:
@@ -180,12 +208,11 @@ def _diagonal_of(C: Enclosure) -> Enclosure:
     The columns have unit variance within all classes together. Where rounding leaves it open
     whether a variance is below the least one, the enclosure holds both.
     """
-    own, on = C.diagonal(), np.eye(len(C.low), dtype=bool)
-    low = np.where(own.low > _LEAST_VARIANCE, own.low, np.minimum(own.low, 1.0))
-    low = np.where(own.high <= _LEAST_VARIANCE, 1.0, low)
-    high = np.where(own.low > _LEAST_VARIANCE, own.high, np.maximum(own.high, 1.0))
-    high = np.where(own.high <= _LEAST_VARIANCE, 1.0, high)
-    return Enclosure(np.where(on, low, 0.0), np.where(on, high, 0.0))
+    own = C.diagonal()
+    varies, is_flat = own.low > _LEAST_VARIANCE, own.high <= _LEAST_VARIANCE
+    low = np.select([is_flat, varies], [1.0, own.low], np.minimum(own.low, 1.0))
+    high = np.select([is_flat, varies], [1.0, own.high], np.maximum(own.high, 1.0))
+    return Enclosure(low, high).diagonal()
 
 
 def _threshold_error(claim: GaussianEstimates) -> float:

@@ -19,7 +19,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from separatrix._sparse import sparse as sp
 from separatrix.certificates.duality_gap import (
     NOTHING,
     hard_margin,
@@ -44,7 +43,7 @@ from separatrix.certificates.two_bounds import EachMachine, Found, TwoBounds, ar
 from separatrix.checker.codec import require
 from separatrix.problem.canonical import data_of, signs_of
 from separatrix.problem.fingerprint import fingerprint
-from separatrix.problem.kernels import MOST_DEGREE, Kernel
+from separatrix.problem.kernels import ASYMMETRY, MOST_DEGREE, Kernel
 from separatrix.problem.signed import as_matrix
 
 _SAMPLE = 256
@@ -89,6 +88,10 @@ class KernelClaim(TwoBounds):
         """Whether the kernel is positive, or was not seen to be otherwise."""
         return bool(self.kernel.is_positive) or not self.smallest < _NEGATIVE
 
+    def _is_refuted(self, square: Enclosure) -> bool:
+        """Whether a square below zero shows that a kernel is not positive that seemed to be."""
+        return bool(self.is_convex and not self.kernel.is_positive and square.high < 0.0)
+
     def _is_of_spectrum(self, smallest: float) -> bool:
         """Whether the eigenvalue claimed is the one found again, or there is none."""
         none = math.isnan(smallest) and math.isnan(self.smallest)
@@ -130,15 +133,18 @@ def least_eigenvalue(rows: KernelRowsInProof, support: np.ndarray) -> float:
     values = rows.values(sample, rows.right(sample))
     if not np.isfinite(values).all():
         return math.nan
+    largest = float(abs(values).max())
+    if rows.kernel.name == "callable" and abs(values - values.T).max() > ASYMMETRY * largest:
+        return -1.0  # what is not symmetric is no kernel
     spectrum = np.linalg.eigvalsh(0.5 * (values + values.T))
     largest = float(abs(spectrum).max())
     return float(spectrum[0]) / largest if largest > 0.0 else 0.0
 
 
 def square_of(shares: np.ndarray, scores: Enclosure) -> Enclosure:
-    """Enclose |w|^2 = sum shares * scores: never below zero, whatever rounding says."""
+    """Enclose |w|^2 = sum shares * scores: below zero for certain, the kernel is not positive."""
     used = np.flatnonzero(shares)
-    return sum_of(lambda g, s: g * s, scores[used], shares[used]).at_least(0.0)
+    return sum_of(lambda g, s: g * s, scores[used], shares[used])
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -191,7 +197,8 @@ class KernelGap(KernelClaim):
         y, c, a, g = signs[mine], self.costs[mine], self.multipliers[mine], scores.enclosed(wide)
         g = g[:, 0][mine]
         start = start_of("hinge", c)
-        half, total = square_of(y * a, g).halved(), Enclosure.exact(a).sum()
+        square, total = square_of(y * a, g), Enclosure.exact(a).sum()
+        half = square.at_least(0.0).halved()
         # start - y (g + b): the slack, or a margin with its sign turned.
         short = (g + self.bias - start * y).times_sign(-y)
         if start:
@@ -200,7 +207,9 @@ class KernelGap(KernelClaim):
             primal = hard_margin(half, most(short[c > 0.0]))
             dual = (total / half * total).halved().halved()
         is_all = np.count_nonzero(self.multipliers) == np.count_nonzero(a)
-        if not (is_all and is_feasible("hinge", c, a) and is_balanced(y * a)):
+        if self._is_refuted(square) or not (
+            is_all and is_feasible("hinge", c, a) and is_balanced(y * a)
+        ):
             dual = NOTHING
 
         yield Found(primal, dual, lambda: {"violation": _most_out_of_order(y, c, a, g)})
@@ -213,7 +222,7 @@ class KernelGap(KernelClaim):
             and found.is_feasible
             and not self.costs[signs == 0.0].any()
             and self._is_of_spectrum(smallest)
-            and (self._is_within(found) or not self.is_convex)
+            and self._is_within(found)
             and bool(found.shown()["violation"] <= self.violation)
         )
 
@@ -315,8 +324,6 @@ class KernelMulticlassGap(NamedMultipliers, KernelClaim):
         )
 
     def _is_found_again(self, X: Any, codes: np.ndarray) -> bool:
-        if self.kernel.name == "precomputed" and sp.issparse(X):
-            return False
         rows = KernelRowsInProof(self.kernel, X)
         shares = shares_of(codes, *self._named, len(self.classes))
         smallest = least_eigenvalue(rows, np.flatnonzero(shares.any(axis=1)))
@@ -329,13 +336,13 @@ class KernelMulticlassGap(NamedMultipliers, KernelClaim):
         primal, dual = Enclosure(0.0, math.inf), NOTHING
         if are_feasible(named, codes, self.costs, K):
             shares, found = shares_of(codes, *named, K), scores.enclosed(wide)
-            square = sum(
-                (square_of(shares[:, k], found[:, k]) for k in range(K)), start=Enclosure.exact(0.0)
-            )
+            squares = [square_of(shares[:, k], found[:, k]) for k in range(K)]
+            square = sum((each.at_least(0.0) for each in squares), start=Enclosure.exact(0.0))
             short = shortfalls(found + self.biases, codes)
             primal = square.halved() + losses_of(short, self.costs)
             # No share may be a rounded number: w is then one and the same in both lines.
-            if not any(balances(named, codes, K)) and cancelling(shares).all():
+            is_out = any(balances(named, codes, K)) or any(map(self._is_refuted, squares))
+            if not is_out and cancelling(shares).all():
                 dual = Enclosure.exact(self.multipliers).sum() - square.halved()
 
         yield Found(primal, dual)

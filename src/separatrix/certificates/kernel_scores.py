@@ -53,6 +53,8 @@ class KernelRowsInProof:
         require_functions()
         self.kernel, self.n, self.X, self.squares = kernel, X.shape[0], X, np.zeros(X.shape[0])
         self.is_given = kernel.name == "precomputed"
+        if self.is_given and sp.issparse(X):
+            self.X = X.toarray()
         if self.is_given or kernel.name == "callable":
             return
         with np.errstate(over="ignore", invalid="ignore"):
@@ -123,9 +125,10 @@ class KernelRowsInProof:
         # A power moves by at most m E (|z| + E)^(m - 1), and is rounded m times; what a product
         # loses below the least normal number may grow with the rest.
         whole, power = size + off, Enclosure.exact(np.ones(self.n))
-        for _ in range(kernel.degree - 1):
-            power = power * whole
-        moved, power = power * off * float(kernel.degree), power * whole
+        before = power
+        for _ in range(kernel.degree):
+            before, power = power, power * whole
+        moved = before * off * float(kernel.degree)
         lost = dot_error(kernel.degree + 2.0, power.at_least(1.0).high)
         return (moved + lost).high, power.high
 
@@ -248,7 +251,9 @@ def score_errors(
     """Bound the errors of sums of kernel values of such errors and sizes, n x machines."""
     each = Enclosure.exact(wrong) + dot_error(terms, (Enclosure.exact(size) + wrong).high)
     sums = [Enclosure.exact(abs(column)).sum().high for column in shares.T]
-    return np.asarray((each[:, None] * np.array(sums)).high)
+    # What products of tiny shares lose is no share of them.
+    vanished = dot_error(float(len(shares)), 0.0)
+    return np.asarray((each[:, None] * np.array(sums) + vanished).high)
 
 
 def _tiles(rows: np.ndarray, width: int) -> list[np.ndarray]:

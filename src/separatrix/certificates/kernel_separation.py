@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.certificates.duality_gap import is_balanced
+from separatrix.certificates.duality_gap import is_balanced, rounded_sum
 from separatrix.certificates.enclosure import Enclosure
 from separatrix.certificates.kernel_gap import are_two_sides, square_of
 from separatrix.certificates.kernel_scores import KernelRowsInProof, kernel_scores
@@ -31,7 +31,34 @@ _WIDER, _WIDE = 3.0, 5.0
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class KernelSeparation(Written, AboutData):
+class OfKernel(Written, AboutData):
+    """A claim about the values of one kernel."""
+
+    kernel: Kernel
+
+    def check(self, X: Any, y: Any) -> bool:
+        """Prove the claim again from the data; other data are refused."""
+        problem, kernel = self.problem(X, y), self.kernel
+        return (
+            problem is not None
+            and self.intercept is True
+            and kernel.is_sound
+            and (kernel.name != "precomputed" or self.n_rows == self.n_features)
+            and self._is_sound()
+            and self._is_found_again(problem.X, codes_of(problem))
+        )
+
+    def _is_sound(self) -> bool:
+        """Whether this is a claim, whatever the data."""
+        raise NotImplementedError
+
+    def _is_found_again(self, X: Any, codes: np.ndarray) -> bool:
+        """Whether the data prove the claim."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class KernelSeparation(OfKernel):
     """At least `right` training rows are strictly on their own side: proved, rounding included.
 
     `shares` (one a row, with the sign of its class) and `bias` are the function. `lower` and
@@ -41,7 +68,6 @@ class KernelSeparation(Written, AboutData):
 
     kind = "kernel-separation"
 
-    kernel: Kernel
     shares: np.ndarray
     bias: float
     right: int = 0
@@ -53,17 +79,12 @@ class KernelSeparation(Written, AboutData):
         """Whether every row is on its own side."""
         return self.right == self.n_rows
 
-    def check(self, X: Any, y: Any) -> bool:
-        """Prove the claim again from the data; other data are refused."""
-        problem = self.problem(X, y)
-        if problem is None or not self._is_sound():
-            return False
-        again = prove_kernel_separation(self, problem.X, codes_of(problem), wider=0.0)
+    def _is_found_again(self, X: Any, codes: np.ndarray) -> bool:
+        again = prove_kernel_separation(self, X, codes, wider=0.0)
         found = self.right <= again.right and self.lower <= again.lower
         return found and again.upper <= self.upper
 
     def _is_sound(self) -> bool:
-        """Whether this is a claim, whatever the data."""
         return (
             are_floats(self.shares)
             and len(self.classes) == 2
@@ -71,10 +92,8 @@ class KernelSeparation(Written, AboutData):
             and bool(np.isfinite(self.shares).all())
             and isinstance(self.bias, float)
             and math.isfinite(self.bias)
-            and self.kernel.is_sound
             and type(self.right) is int
             and (self.lower > 0.0 or self.lower == -math.inf)  # else there is no bound to claim
-            and self.intercept is True
         )
 
     def __str__(self) -> str:
@@ -96,7 +115,7 @@ def prove_kernel_separation(
     margins = (found + claim.bias).times_sign(signs)
     lower, upper = -math.inf, math.inf
     if claim.kernel.is_positive:
-        square, slack = square_of(shares, found), SLACK if wider else 0.0
+        square, slack = square_of(shares, found).at_least(0.0), SLACK if wider else 0.0
         least = Enclosure.exact(float(margins.low.min()))
         length = (square + Enclosure.exact(claim.bias).square()).root()
         if least.low > 0.0 and length.high < math.inf:
@@ -110,7 +129,7 @@ def prove_kernel_separation(
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class KernelOverlap(Written, AboutData):
+class KernelOverlap(OfKernel):
     """No hyperplane in the kernel's space has a margin above `margin`: proved, rounding included.
 
     `rows` have the multipliers `multipliers`, which sum to the same over class `positive` and over
@@ -123,7 +142,6 @@ class KernelOverlap(Written, AboutData):
     length: float = 0.0
     rows: tuple[int, ...]
     multipliers: tuple[float, ...]
-    kernel: Kernel
     positive: int = 1
     negative: int = -1
 
@@ -154,21 +172,13 @@ class KernelOverlap(Written, AboutData):
         margin, length = claim._found(X, codes, _WIDE)
         return replace(claim, margin=margin * (1.0 + SLACK), length=length)
 
-    def check(self, X: Any, y: Any) -> bool:
-        """Prove the claim again from the data; other data are refused."""
-        problem = self.problem(X, y)
-        if problem is None or not (self.holds and self._is_sound()):
-            return False
-        margin, length = self._found(problem.X, codes_of(problem), 1.0)
+    def _is_found_again(self, X: Any, codes: np.ndarray) -> bool:
+        margin, length = self._found(X, codes, 1.0)
         return margin <= self.margin and self.length <= length * (1.0 + SLACK)
 
     def _is_sound(self) -> bool:
-        return (
-            are_two_sides(self.positive, self.negative, len(self.classes))
-            and self.intercept is True
-            and self.kernel.is_sound
-            and are_rows(self.rows, self.multipliers, self.n_rows)
-        )
+        sides = are_two_sides(self.positive, self.negative, len(self.classes))
+        return self.holds and sides and are_rows(self.rows, self.multipliers, self.n_rows)
 
     def _found(self, X: Any, codes: np.ndarray, wide: float) -> tuple[float, float]:
         """Return what no margin is above, and the length of the longest row."""
@@ -185,10 +195,11 @@ class KernelOverlap(Written, AboutData):
         if self.kernel.is_positive is False:  # without a space there are no hulls
             return math.inf, length
         scores = kernel_scores(KernelRowsInProof(self.kernel, X), shares[:, None]).enclosed(wide)
-        if (scores[:, 0] * shares).sum().high < 0.0:  # then the kernel has no space either
-            return math.inf, length
         square = square_of(shares, scores[:, 0])
-        return float((square.root() / Enclosure.exact(alpha).sum()).high), length
+        if square.high < 0.0:  # then the kernel has no space either
+            return math.inf, length
+        root = square.at_least(0.0).root()
+        return float((root / Enclosure.exact(alpha).sum()).high), length
 
     def __str__(self) -> str:
         if not self.holds:
@@ -196,8 +207,9 @@ class KernelOverlap(Written, AboutData):
         which = f"row {self.rows[0]}" if len(self.rows) == 1 else f"{len(self.rows)} rows"
         if self.margin == 0.0:
             return f"proved: equal rows of different classes ({which}) cancel, whatever the kernel"
+        assuming = "" if self.kernel.is_positive else ", assuming that the kernel is positive"
         return (
-            f"proved by {which}: no hyperplane in the kernel's space has a margin above "
+            f"proved by {which}{assuming}: no hyperplane in the kernel's space has a margin above "
             f"{self.margin:.2g}, where rows are up to {self.length:.2g} long"
         )
 
@@ -207,4 +219,4 @@ def _cancel(keys: list[bytes], shares: np.ndarray) -> bool:
     groups: dict[bytes, list[float]] = defaultdict(list)
     for key, share in zip(keys, shares.tolist(), strict=True):
         groups[key].append(share)
-    return all(math.fsum(group) == 0.0 for group in groups.values())
+    return all(rounded_sum(np.array(group)) == 0.0 for group in groups.values())

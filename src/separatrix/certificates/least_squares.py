@@ -23,6 +23,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from types import SimpleNamespace
 from typing import Any, ClassVar, TypeVar
 
@@ -94,7 +95,12 @@ class SquaresClaim(Written):
         X, y, T, s = given_squares(self.in_its_form(X), y, sample_weight, self.task)
         W = np.array(self.weights)
         fits = (self.n_rows, self.n_features) == X.shape and W.shape == (T.shape[1], X.shape[1] + 1)
-        if not fits or fingerprint_of_squares(X, T, s, self.data_sha256) != self.data_sha256:
+        # Without an intercept no bias is summed, and below zero the ridge bounds nothing.
+        sound = self.ridge >= 0.0 and (self.intercept or (fits and not W[:, 0].any()))
+        if (
+            not (fits and sound)
+            or fingerprint_of_squares(X, T, s, self.data_sha256) != self.data_sha256
+        ):
             return False
         if self.rows_sha256 or self.names:
             labelled = self.task == "classification" and y.ndim == 1
@@ -317,15 +323,20 @@ class SquaresBounds:
         """
         if not self.intercept or self.rows.is_sparse:
             return self.square_lengths, self.gradient
-        mass = Enclosure.exact(self.s).sum()
-        sums = [row_sums(block, self.s[own], rounded=1) for own, block in self.rows.blocks()]
-        rest = (total(tuple(sums)) / mass)[:-1]
+        mass, rest = self._mass_and_mean
         squares = (self.square_lengths[:-1] - rest.square() * mass).at_least(0.0)
         gradient = self.gradient[:-1] - rest[:, None] * self.gradient[-1:]
         return (
             Enclosure.joined([squares, self.square_lengths[-1:]]),
             Enclosure.joined([gradient, self.gradient[-1:]]),
         )
+
+    @cached_property
+    def _mass_and_mean(self) -> tuple[Enclosure, Enclosure]:
+        """Enclose the sum of the weights, and the mean of the columns, the ones left out."""
+        mass = Enclosure.exact(self.s).sum()
+        sums = [row_sums(block, self.s[own], rounded=1) for own, block in self.rows.blocks()]
+        return mass, (total(tuple(sums)) / mass)[:-1]
 
     def spread_of_targets(self) -> Enclosure:
         """Enclose |t|; where there is an intercept, that of t less its mean, which it takes up."""
@@ -374,11 +385,9 @@ class SquaresBounds:
             return math.inf
         if not self.intercept:
             return float((self._counted(self.gradient).square() / self.penalty[:, None]).sum().high)
-        columns, own = self.gradient[:-1], self.gradient[-1:]
-        mass = Enclosure.exact(self.s).sum()
-        sums = [row_sums(block, self.s[own], rounded=1) for own, block in self.rows.blocks()]
-        mean = total(tuple(sums))[:-1, None] / mass
-        moved = self._counted(columns - mean * own).square() / self.penalty[:-1, None]
+        (mass, mean), own = self._mass_and_mean, self.gradient[-1:]
+        columns = self._counted(self.gradient[:-1] - mean[:, None] * own)
+        moved = columns.square() / self.penalty[:-1, None]
         return float((moved.sum() + (own.square() / mass).sum()).high)
 
     def _excess_by_columns(self) -> float:

@@ -20,12 +20,20 @@ from .exact import Data, integers, ratio, square
 
 Matrix = list[list[int]]
 MOST_COLUMNS = 100  # numbers grow with every column that is eliminated
+_MOST_WORK = 1 << 50  # minutes: the squared bits of all products
 
 
 def refuse_wide(columns: int) -> None:
     """Refuse data whose matrix would take hours."""
     if columns > MOST_COLUMNS:
         raise Refused(f"elimination without rounding is done for {MOST_COLUMNS} columns at most")
+
+
+def _refuse_long(rows: Matrix) -> None:
+    """Refuse a matrix whose elimination would take hours: it multiplies its numbers' bits."""
+    longest = len(rows) * max((abs(x).bit_length() for row in rows for x in row), default=0)
+    if len(rows) ** 3 * longest**2 > _MOST_WORK:
+        raise Refused("the numbers are of sizes too different for elimination without rounding")
 
 
 def _eliminated(rows: Matrix, top: list[int], at: int, before: int) -> Matrix:
@@ -36,24 +44,25 @@ def _eliminated(rows: Matrix, top: list[int], at: int, before: int) -> Matrix:
     ]
 
 
-def rest(matrix: Matrix, size: int) -> tuple[list[list[Fraction]], int]:
-    """Return what is left of a matrix whose first `size` rows are eliminated, and their rank.
+def rest(matrix: Matrix, size: int) -> list[list[Fraction]]:
+    """Return what is left of a matrix whose first `size` rows are eliminated.
 
     [[A, B], [B', C]] leaves C - B' A^-1 B. A must be positive semidefinite and B in its range: a
     pivot of zero then has a row of zeros, which is passed over.
 
     >>> rest([[2, 1], [1, 1]], 1)
-    ([[Fraction(1, 2)]], 1)
+    [[Fraction(1, 2)]]
     """
-    rows, before, rank = [row[:] for row in matrix], 1, 0
+    _refuse_long(matrix)
+    rows, before = [row[:] for row in matrix], 1
     for k in range(size):
         pivot = rows[k][k]
         if pivot < 0 or (pivot == 0 and any(rows[k][k:])):
             raise Refused("a scatter is not positive semidefinite, or leaves a target open")
         if pivot:
             rows[k + 1 :] = _eliminated(rows[k + 1 :], rows[k], k, before)
-            before, rank = pivot, rank + 1
-    return [[Fraction(x, before) for x in row[size:]] for row in rows[size:]], rank
+            before = pivot
+    return [[Fraction(x, before) for x in row[size:]] for row in rows[size:]]
 
 
 def independent(columns: Sequence[Sequence[int]]) -> list[int]:
@@ -71,12 +80,13 @@ def independent(columns: Sequence[Sequence[int]]) -> list[int]:
     return kept
 
 
-def positive_eigenvalues(matrix: Matrix) -> tuple[int, int]:
-    """Return how many eigenvalues are above zero, and how many are zero (Sylvester's inertia).
+def positive_eigenvalues(matrix: Matrix) -> int:
+    """Return how many eigenvalues are above zero (Sylvester's inertia).
 
     >>> positive_eigenvalues([[0, 1], [1, 0]]), positive_eigenvalues([[1, 1], [1, 1]])
-    ((1, 0), (1, 1))
+    (1, 1)
     """
+    _refuse_long(matrix)
     rows, before, above = [row[:] for row in matrix], 1, 0
     while rows:
         size = range(len(rows))
@@ -84,7 +94,7 @@ def positive_eigenvalues(matrix: Matrix) -> tuple[int, int]:
         if at is None:
             pair = next(((i, j) for i in size for j in size if rows[i][j]), None)
             if pair is None:
-                return above, len(rows)
+                break
             at, other = pair
             # A row and its column are added to others: the signs of eigenvalues stay.
             rows[at] = [x + y for x, y in zip(rows[at], rows[other], strict=True)]
@@ -94,7 +104,7 @@ def positive_eigenvalues(matrix: Matrix) -> tuple[int, int]:
         above += (top[at] > 0) == (before > 0)
         rows = [row[:at] + row[at + 1 :] for row in _eliminated(rows, top, at, before)]
         before = top[at]
-    return above, 0
+    return above
 
 
 def check_least_squares(data: Data, claim: Claim, intercept: bool) -> str:
@@ -136,7 +146,7 @@ def _least(data: Data, targets: list[list[int]], ridge: Fraction, intercept: boo
     matrix = [[bottom * sum(map(mul, a, b)) for b in every] for a in every]
     for j in range(intercept, len(columns)):
         matrix[j][j] += top << (-2 * data.exponent)
-    left, _ = rest(matrix, len(columns))
+    left = rest(matrix, len(columns))
     found = sum((left[k][k] for k in range(len(targets))), Fraction(0))
     return found / bottom / (1 << -2 * data.exponent)
 
@@ -184,7 +194,7 @@ def check_fisher(data: Data, claim: Claim, intercept: bool) -> str:
     wide, apart = _form(found.within, whole), _form(found.between, whole)
     if wide <= 0 or Fraction(apart, wide) < Fraction(claim.ratio) * share:
         raise Refused("the direction's ratio is below the one claimed")
-    above, _ = _above(found, Fraction(claim.bound) * share)
+    above = _above(found, Fraction(claim.bound) * share)
     require(not above, "some direction has a larger ratio than the bound")
     return (
         f"the ratio of scatters is at least {claim.ratio:.9g}, and no direction has more than "
@@ -208,7 +218,7 @@ def check_fisher_directions(data: Data, claim: Claim, intercept: bool) -> str:
         # Where that holds, k + 1 ratios or more are above the lower bound (Courant and Fischer).
         if low > 0.0 and not _are_at_least(found, directions[: k + 1], Fraction(low)):
             raise Refused(f"along the first {k + 1} directions a ratio is below the lower bound")
-        if _above(found, Fraction(high))[0] > k:
+        if _above(found, Fraction(high)) > k:
             raise Refused(f"the ratio {k} is above its upper bound")
     _refuse_moved(data, claim, found)
     return f"the {known} largest ratios of scatters are within their bounds, the first of them " + (
@@ -242,7 +252,7 @@ def _are_at_least(found: Scatters, directions: Matrix, t: Fraction) -> bool:
     less = _less(found, t, range(len(found.within)))
     images = [[sum(map(mul, row, v)) for row in less] for v in directions]
     inner = [[sum(map(mul, image, v)) for v in directions] for image in images]
-    return positive_eigenvalues(inner)[0] == len(directions)
+    return positive_eigenvalues(inner) == len(directions)
 
 
 def _less(found: Scatters, t: Fraction, kept: Sequence[int]) -> Matrix:
@@ -251,8 +261,8 @@ def _less(found: Scatters, t: Fraction, kept: Sequence[int]) -> Matrix:
     return [[bottom * found.between[i][j] - top * found.within[i][j] for j in kept] for i in kept]
 
 
-def _above(found: Scatters, t: Fraction) -> tuple[int, int]:
-    """Return how many ratios are above t, and how many are t: of columns that vary within classes.
+def _above(found: Scatters, t: Fraction) -> int:
+    """Return how many ratios are above t: of columns that vary within classes.
 
     Where a column does not vary within classes but between them, ratios have no bound.
     """

@@ -26,7 +26,7 @@ from separatrix.errors import DataError
 
 KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed")
 MOST_DEGREE = 10_000  # read from a file: as many products a value
-_ASYMMETRY = 1e-6
+ASYMMETRY = 1e-6
 _ENTRIES_AT_A_TIME = 1 << 15  # of float64: they stay in the cache
 
 
@@ -90,7 +90,7 @@ class Kernel:
         if self.name == "rbf":
             return np.ones(n)
         if self.name == "precomputed":
-            return np.asarray(np.diagonal(X), dtype=np.float64).copy()
+            return np.asarray(X.diagonal(), dtype=np.float64).copy()
         if self.name == "callable":
             return np.array(
                 [float(self._called(X[i : i + 1], X[i : i + 1])[0, 0]) for i in range(n)]
@@ -195,7 +195,7 @@ def check_gram(X: Any, n_rows: int) -> float:
     for begin in range(0, n_rows, 512):
         part = slice(begin, begin + 512)
         most = max(most, float(abs(X[part] - X[:, part].T).max(initial=0.0)))
-    if most > _ASYMMETRY * largest:
+    if most > ASYMMETRY * largest:
         raise ValueError(
             f"Precomputed matrix must be symmetric: K[i, j] and K[j, i] differ by {most:.3g}. "
             "Use (K + K.T) / 2 if that is rounding; otherwise it is not a kernel."

@@ -219,6 +219,7 @@ def _require_gaussian(values: Values, data: TrainingRows) -> None:
     model, proof = values.model, values.model.certificate_
     same = proof.limit is None or are_same(model.priors_, proof.priors)
     require(same, "the certificate speaks of other priors than the model")
+    _require_shares(model, proof.gaussians, data)
     again = fresh(model)
     again.classes_, again.loss_matrix_ = data.classes, as_loss_matrix(
         model.loss_matrix, len(data.classes)
@@ -242,6 +243,16 @@ def _require_gaussian(values: Values, data: TrainingRows) -> None:
     names = ["means_", "priors_", "threshold_"]
     _require_near(values, again, _LAST_BITS, *names, *["coef_", "intercept_"] * again.linear_)
     _require_status(values, proof)
+
+
+def _require_shares(model: Any, held: Any, data: TrainingRows) -> None:
+    """Require the kind of covariance and the shrinkage that the parameters make of the rows."""
+    again = _fitted_again(model, data).gaussians_
+    near = held.kind == again.kind and all(
+        len(one) == len(other) and bool(np.allclose(one, other, rtol=_SCALE, atol=0.0))
+        for one, other in ((held.shares, again.shares), (held.pooled, again.pooled))
+    )
+    require(near, "the certificate speaks of another covariance or shrinkage than the parameters")
 
 
 def _require_fisher_classes(values: Values, data: TrainingRows) -> None:

@@ -337,6 +337,8 @@ def test_a_bound_on_a_weight_has_all_its_digits_however_small_it_is():
     )  # fmt: skip
     assert proof.dual > -1e3
     assert by_checker(json.loads(proof.to_json()), X, y) == ""
+
+
 def test_a_bias_that_counts_for_nothing_makes_no_margin_larger():
     """All margins are -1 or less; with a bias of 100 in |w| they once were -0.01."""
     data = Data([([0], [1.0]), ([0], [1.0])], [0, 1], 1, 2, ("0", "1"))

@@ -107,7 +107,11 @@ class ClassScatter:
         W = np.asarray(W, dtype=np.float64)
         with np.errstate(over="ignore"):
             found = np.ldexp(W[:, self.kept], self.exponents)
-        return np.full_like(found, math.nan) if W[:, ~self.kept].any() else found
+        return np.full_like(found, math.nan) if self.leaves_out(W) else found
+
+    def leaves_out(self, W: np.ndarray) -> bool:
+        """Whether a column of one value has a weight: nothing is known of such weights."""
+        return bool(np.asarray(W)[:, ~self.kept].any())
 
 
 def class_scatter(X: Any, codes: np.ndarray, s: np.ndarray, n_classes: int) -> ClassScatter | None:

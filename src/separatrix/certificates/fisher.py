@@ -239,7 +239,7 @@ class _Posed:
             tuple(a[:, None] * a * mass for a, mass in zip(self.away, found.masses, strict=True))
         )
         self.C = self.within / found.mass()
-        self.W = found.divided(weights)
+        self.W, self.is_open = found.divided(weights), found.leaves_out(weights)
         V = found.divided(directions.T).T
         # Powers of two bring the lengths near 1, and the directions stay what they are.
         lengths = np.einsum("ij,ij->j", V, self.within.middle @ V)
@@ -266,6 +266,8 @@ class _Posed:
 
     def moved(self) -> float:
         """Return by how many standard deviations the means would have to move, at most."""
+        if self.is_open:
+            return math.inf
         return max(float(in_deviations(self.C, r).high.max(initial=0.0)) for r in self.lacking)
 
     def ratios(self) -> np.ndarray:

@@ -114,7 +114,7 @@ def prove_gaussian_estimates(
 def _shared(claim: GaussianEstimates, found: ClassScatter) -> tuple[float, float, float]:
     """Return by how much means would have to move, 0, and the error of the offsets."""
     (W, b), K = claim.gaussians.linear, len(claim.classes)
-    if not len(W) == len(b) == K:
+    if not len(W) == len(b) == K or found.leaves_out(W):
         return _OPEN
     shrunk = _shrunk(found.within(), claim.gaussians.shares[0])
     C, mean, offsets, divided = shrunk / found.mass(), found.mean(), 0.0, found.divided(W)

@@ -34,7 +34,6 @@ from .codec import Claim, Refused, require
 from .enclosed import BITS
 from .exact import Data, integers, ratio, square
 from .gaps import (
-    Mended,
     Model,
     between,
     gain_of,
@@ -229,12 +228,12 @@ def check_sparse_softmax_gap(data: Data, claim: Claim, intercept: bool) -> str:
     point = softmax_point(model, Fraction(claim.share))
     primal = model.norm() + point.losses + _lasso(model, groups)
     if intercept:
-        left = mended(model, point)
+        rest, sums, unit, mass = mended(model, point)
     else:
         sums = [data.combination(each) for each in point.shares]
-        left = Mended(Fraction(1), sums, point.unit + data.exponent, 1)
-    squares = _squares(left.sums, Fraction(1, left.mass), left.unit, groups)
-    dual = left.rest * point.entropy
+        rest, unit, mass = Fraction(1), point.unit + data.exponent, 1
+    squares = _squares(sums, Fraction(1, mass), unit, groups)
+    dual = rest * point.entropy
     if claim.ridge:
         dual -= _excess(squares, bounds, claim.ridge)
     elif over := [b / s for s, b in zip(squares, bounds, strict=True) if s > b]:
@@ -243,7 +242,7 @@ def check_sparse_softmax_gap(data: Data, claim: Claim, intercept: bool) -> str:
     said = between(claim, primal, max(dual, Fraction(0)), model.what)
     # A bound below 0 is stated as 0, which is not that of this point.
     gap = Fraction(claim.primal) - min(Fraction(claim.dual), dual)
-    more = math.ceil((1 - left.rest) * ONE) + 1  # what the others of a row were given
+    more = math.ceil((1 - rest) * ONE) + 1  # what the others of a row were given
     others = {row: -(-o << FINE >> point.bits) + more for row, o in point.others.items()}
     weights = _curved(model, {row: (0, most) for row, most in others.items()}, gap)
     return said + _zeros(model, weights, 4 * gap, groups, squares, bounds)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import separatrix as sx
+from separatrix.certificates.fisher import prove_fisher_directions
 from separatrix.certificates.gaussian_estimates import prove_gaussian_estimates
 from separatrix.storage.model_proof import prove_model
 
@@ -156,3 +157,18 @@ def test_a_model_is_of_the_shrinkage_and_the_kind_that_its_parameters_name(name,
     assert prove_model(model, X, y)[0]
     setattr(model, name, value)
     assert not prove_model(model, X, y)[0]
+
+
+def test_weights_on_columns_of_one_value_are_not_proved():
+    """Where no other column was left, any weights were those of the data."""
+    X, y = np.full((4, 1), 3.0), np.array(["a", "b", "a", "b"])
+    proof = sx.GaussianPlugIn().fit(X, y).certificate_
+    W, b = proof.gaussians.linear
+    assert proof.check(X, y)
+    assert not changed(proof, linear=(W + [[0.0], [1e6]], b)).check(X, y)
+    Y = np.array([0, 1, 2, 0])
+    directions = prove_fisher_directions(
+        X, Y, np.ones(4), np.ones((1, 2)), np.full((3, 1), 5.0), ("0", "1", "2")
+    )
+    assert directions.moved == np.inf
+    assert not dataclasses.replace(directions, moved=0.0).check(X, Y)

@@ -9,6 +9,7 @@ from tests.naive.perceptron import kesler_rows
 from tests.problems import as_sparse, problem
 
 import separatrix as sx
+from separatrix.certificates.reading import from_json
 from separatrix.certificates.separation import (
     check_margin_bounds,
     check_separation,
@@ -18,6 +19,7 @@ from separatrix.certificates.separation import (
 )
 from separatrix.checker import Refused
 from separatrix.core.novikoff import bounded
+from separatrix.problem.canonical import problem_from
 from separatrix.problem.signed import KeslerProblem, SignedProblem
 from separatrix.solvers.running.drive import Status, solve
 from separatrix.solvers.updates import kozinec, perceptron
@@ -221,3 +223,40 @@ def test_margin_bounds_compare_all_they_say_of_rows_and_data():
         replace(proof, separation=replace(inner, classes=("a", "b", "c"))),
     ):
         assert not forged.check(X, y)
+
+
+def test_the_closest_row_and_the_margin_are_part_of_the_claim():
+    """They are in the sentence; `check` did not look at them."""
+    X, y = np.array([[1.0], [2.0], [5.0], [7.0]]), np.array([0, 0, 1, 1])
+    proof = check_separation(problem_from(X, y, True), np.array([-3.5, 1.0]))
+    assert proof.check(X, y)
+    for changed in (
+        {"worst_row": 0},
+        {"worst_row": 4},
+        {"worst_row": -1},
+        {"worst_margin": Fraction(2)},
+        {"margin": proof.margin * (1.0 + 1e-9)},
+        {"margin": -1.0},
+    ):
+        assert not replace(proof, **changed).check(X, y), changed
+    assert replace(proof, margin=proof.margin / 2.0).check(X, y)
+    bounds = check_margin_bounds(problem_from(X, y, True), np.array([-3.5, 1.0]), np.ones(4))
+    assert bounds.check(X, y)
+    for changed in ({"worst_margin": Fraction(9)}, {"holds": False}):
+        assert not replace(bounds, separation=replace(proof, **changed)).check(X, y)
+
+
+def test_a_claim_that_was_read_does_not_say_that_it_is_refuted():
+    X, y = np.array([[1.0], [5.0]]), np.array([0, 1])
+    proof = check_separation(problem_from(X, y, True), np.array([-3.0, 1.0]))
+    read = from_json(proof.to_json())
+    assert str(read) == "proved: all 2 rows lie strictly on their own side (exact)"
+    assert read.check(X, y)
+
+
+def test_labels_of_one_class_are_no_data_of_two():
+    """They were taken for the second class, whichever they are of."""
+    X = np.array([[1.0], [5.0]])
+    proof = check_separation(SignedProblem(X, np.ones(2)), np.array([1.0, 1.0]))
+    assert proof.holds
+    assert not proof.check(X, np.zeros(2))

@@ -57,7 +57,8 @@ _ENTRIES_AT_A_TIME = 1 << 17
 class SquaresClaim(Written):
     """Weights, and how far from the optimum of `task` they can be at the most.
 
-    `perturbation`: they are the exact solution of data that differ by no more than this share.
+    `perturbation`: they are the exact solution of data that differ by no more than this share; a
+    ridge counts as rows sqrt(ridge) e_j with targets 0, which may differ too.
     `gap`: the objective is above its minimum by no more than this share of itself (1 says nothing).
     `objective` is rounded up, and `least` is below every objective there is.
     """
@@ -145,7 +146,8 @@ class LeastSquaresOptimality(SquaresClaim):
         return SquaresBounds
 
     def __str__(self) -> str:
-        said = f"the exact solution of data that differ by at most {self.perturbation:.1e}"
+        data = "data, the rows of the ridge among them," if self.ridge else "data"
+        said = f"the exact solution of {data} that differ by at most {self.perturbation:.1e}"
         if self.gap < 1.0:
             said += f"; the squared error is within {self.gap:.1e} of the least possible"
         return f"proved: {said}" if self.holds else f"not to the tolerance, but proved: {said}"

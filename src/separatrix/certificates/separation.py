@@ -51,8 +51,8 @@ class Separation(Written, AboutData):
 
     kind = "separation"
 
-    holds: bool = False
-    worst_row: int = 0
+    holds: bool = True
+    worst_row: int | None = None  # no file holds it
     worst_margin: Fraction = Fraction(0)
     margin: float = 0.0
     weights: tuple[tuple[float, ...], ...]
@@ -62,7 +62,24 @@ class Separation(Written, AboutData):
         problem = self.problem(X, y)
         if problem is None or not self.fits(problem):
             return False
-        return check_separation(problem, np.array(self.weights).ravel(), self.classes).holds
+        again = check_separation(problem, np.array(self.weights).ravel(), self.classes)
+        return again.holds and self.agrees(problem, again)
+
+    def agrees(self, problem: Problem, again: Separation) -> bool:
+        """Whether the closest row and the margin are right; another order of sums may differ."""
+        codes, weights = codes_of(problem), np.array(self.weights)
+        vectors, row = integer_vectors(weights.tolist()), self.worst_row
+        if row is not None and (row, self.worst_margin) != (again.worst_row, again.worst_margin):
+            if type(row) is not int or not 0 <= row < self.n_rows:
+                return False
+            if exact_margin(problem, vectors, codes, row) != self.worst_margin:
+                return False
+        if 0.0 <= self.margin <= again.margin:
+            return True
+        margins = enclosed_margins(problem, weights)
+        near = np.flatnonzero(margins.low <= margins.high.min()).tolist()
+        least = min(exact_margin(problem, vectors, codes, number) for number in near)
+        return least > 0 and 0.0 <= self.margin <= divide_down(least, weights)
 
     def fits(self, problem: Problem) -> bool:
         """Whether the weights are those of such a problem: one list, or one a class."""
@@ -70,10 +87,8 @@ class Separation(Written, AboutData):
 
     def __str__(self) -> str:
         if self.holds:
-            return (
-                f"proved: all {self.n_rows} rows lie strictly on their own side "
-                f"(exact; closest is row {self.worst_row})"
-            )
+            closest = "" if self.worst_row is None else f"; closest is row {self.worst_row}"
+            return f"proved: all {self.n_rows} rows lie strictly on their own side (exact{closest})"
         return (
             f"refuted: row {self.worst_row} is not on its own side, its exact signed margin being "
             f"{float(self.worst_margin):.6g}"
@@ -241,7 +256,8 @@ class MarginBounds(Written):
         alpha = np.zeros(problem.n_rows)
         alpha[list(self.rows)] = self.multipliers
         again = check_margin_bounds(problem, w, alpha, self.separation.classes)
-        kept = again.holds or not self.separation.holds
+        kept = again.holds is self.separation.holds
+        kept = kept and self.separation.agrees(problem, again.separation)
         return kept and again.lower >= self.lower and again.upper <= self.upper
 
     @property

@@ -28,7 +28,7 @@ from separatrix.certificates.enclosure import Enclosure
 from separatrix.checker.codec import Refused, require
 from separatrix.checker.exact import at_least, at_most
 from separatrix.checker.kinds import CLAIMS, FORMAT, KERNEL, WITNESS
-from separatrix.problem.canonical import Problem, counted_rows, data_of, n_classes_of, problem_from
+from separatrix.problem.canonical import Problem, codes_of, counted_rows, data_of, problem_from
 from separatrix.problem.fingerprint import fingerprint
 from separatrix.problem.kernels import Kernel
 from separatrix.problem.signed import as_matrix
@@ -57,9 +57,12 @@ class AboutData:
         return (*shape, n_classes) == (self.n_rows, self.n_features, len(self.classes))
 
     def problem(self, X: Any, y: Any) -> Problem | None:
-        """Return the problem that labels y set, if these are the data spoken of."""
+        """Return the problem that labels y set, if these are the data spoken of.
+
+        Labels of one class are not: nobody knows which of two it is.
+        """
         found = problem_from(X, y, self.intercept)
-        same = self.speaks_of(found.X.shape, n_classes_of(found))
+        same = self.speaks_of(found.X.shape, len(np.unique(codes_of(found))))
         name = self.data_sha256
         return found if same and fingerprint(found, name) == name else None
 

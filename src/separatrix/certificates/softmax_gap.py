@@ -78,10 +78,6 @@ class SoftmaxGap(WeightsByClass):
         super().require_sound()
         require(self.ridge in (0.0, 1.0), "ridge must be 0 or 1")
 
-    def claim(self) -> dict[str, Any]:
-        """Return what is claimed, field by field; a ridge of 1 goes without saying."""
-        return {k: v for k, v in super().claim().items() if not (k == "ridge" and v == 1.0)}
-
     def __str__(self) -> str:
         return self._in_words(
             f"{len(self.classes)} weight vectors{'' if self.ridge else WITHIN} lower"

@@ -55,10 +55,6 @@ class SparseSoftmaxGap(SparseClaim, SoftmaxGap):
         WeightsByClass.require_sound(self)
         self._require_sparse()
 
-    def claim(self) -> dict[str, Any]:
-        """Return what is claimed, field by field."""
-        return WeightsByClass.claim(self)
-
     def __str__(self) -> str:
         return WeightsByClass.__str__(self)
 

@@ -94,8 +94,10 @@ class Written:
             name = "shares" if "shares" in claim else "multipliers"
             claim["rows"] = np.flatnonzero(claim[name])
             claim[name] = claim[name][claim["rows"]]
-        absent = None, (), math.inf, -math.inf
-        return {name: v for name, v in claim.items() if name not in optional or v not in absent}
+        for name in optional & claim.keys():  # what may be absent is, where it says nothing
+            if claim[name] in (None, (), getattr(type(self), name, None)):
+                del claim[name]
+        return claim
 
     def spoken_of(self) -> Any:
         """Return what says of which data this is a claim."""

@@ -10,7 +10,6 @@ import pytest
 import separatrix as sx
 from separatrix.certificates.fisher import prove_fisher_directions
 from separatrix.certificates.gaussian_estimates import prove_gaussian_estimates
-from separatrix.storage.model_proof import prove_model
 
 KINDS = [
     {"covariance": "shared"},
@@ -148,15 +147,6 @@ def test_weights_of_more_classes_than_there_are_prove_nothing():
     proof = sx.GaussianPlugIn().fit(X, y).certificate_
     W, b = proof.gaussians.linear
     assert not changed(proof, linear=(np.vstack([W, W]), np.append(b, b))).check(X, y)
-
-
-@pytest.mark.parametrize(("name", "value"), [("shrinkage", 0.0), ("covariance", "shared")])
-def test_a_model_is_of_the_shrinkage_and_the_kind_that_its_parameters_name(name, value):
-    X, y = rows(8)
-    model = sx.GaussianPlugIn("full", shrinkage=1.0).fit(X, y)
-    assert prove_model(model, X, y)[0]
-    setattr(model, name, value)
-    assert not prove_model(model, X, y)[0]
 
 
 def test_weights_on_columns_of_one_value_are_not_proved():

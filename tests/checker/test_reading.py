@@ -284,17 +284,18 @@ def test_a_line_without_end_is_refused(run, monkeypatch):
     [
         ("d.csv.xz", b"no archive at all"),
         ("d.csv.xz", lzma.compress(GOOD.encode() * 99)[:90] + bytes(40)),
-        ("d.csv.gz", gzip.compress(GOOD.encode())[:10] + bytes([255] * 40)),
+        ("d.csv.gz", gzip.compress(GOOD.encode(), mtime=0)[:10] + bytes([255] * 40)),
         ("d.csv", '"a"b,class\n1,0\n'),
         ("d.csv", "a" * 200_000 + ",class\n1,0\n"),
     ],
+    ids=["no archive", "half an archive", "no block", "a quote", "a long field"],
 )
 def test_files_that_were_once_a_traceback(run, name, text):
     code, said = run(genuine(), text, name=name)
     assert (code, said.startswith("cannot be read: ")) == (3, True)
 
 
-@pytest.mark.parametrize("hidden", ["\x1b[2J", "\ud800"])
+@pytest.mark.parametrize("hidden", ["\x1b[2J", "\ud800"], ids=["escape", "surrogate"])
 def test_no_name_controls_the_terminal_or_ends_the_program(run, hidden):
     forged = genuine()
     forged["data"]["rows"] = hidden

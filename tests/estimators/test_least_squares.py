@@ -110,7 +110,9 @@ def test_a_budget_is_warned_about_with_what_is_proved():
     rng = np.random.default_rng(0)
     X = sp.random_array((300, 3000), density=0.02, rng=rng, format="csr")
     y = rng.integers(0, 2, size=300)
-    with pytest.warns(ConvergenceWarning, match="proved: the exact solution of data, the rows of the ridge"):
+    with pytest.warns(
+        ConvergenceWarning, match="proved: the exact solution of data, the rows of the ridge"
+    ):
         machine = sx.LeastSquares(0.01, max_passes=4).fit(X, y)
     assert machine.status_ == "budget"
     whole = sx.LeastSquares(0.01).fit(X, y)

@@ -279,7 +279,7 @@ def test_the_covariance_of_gaussian_classes_is_that_of_the_parameters(other):
     assert examine(shrunk, rows.copy(), Y).proved
     vars(shrunk).update({name: getattr(model, name) for name in other})
     assert (shrunk.predict(rows) != model.predict(rows)).any()
-    refused(shrunk, rows, Y, "of the model is not that of its certificate")
+    refused(shrunk, rows, Y, "the certificate speaks of another covariance or shrinkage")
 
 
 def test_errors_of_gaussian_classes_that_are_too_wide_prove_nothing():

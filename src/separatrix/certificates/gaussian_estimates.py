@@ -167,7 +167,7 @@ def _each(claim: GaussianEstimates, found: ClassScatter) -> tuple[float, float, 
 
 
 def _are_deviations(spreads: np.ndarray, found: ClassScatter) -> bool:
-    """Whether these are about the standard deviations within the classes, by which errors are told.
+    """Whether these are about the standard deviations within the classes: the units of errors.
 
     Where there is next to none within, that of all rows serves.
     """

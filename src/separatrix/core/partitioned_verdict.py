@@ -25,11 +25,18 @@ from separatrix.certificates.partition import (
     proved_signs,
     proves_gordan,
 )
-from separatrix.certificates.separation import Separation, divide_down, margin_range
+from separatrix.certificates.separation import (
+    Separation,
+    divide_down,
+    exact_margin,
+    margin_range,
+)
+from separatrix.checker.exact import integer_vectors
 from separatrix.core.partitioned import Rows
 from separatrix.core.separability import as_floats, as_integers, checked_witness
 from separatrix.core.verdict import Verdict, Witness
 from separatrix.problem.blocks import Block, Posed, Sums, folds_of_rows
+from separatrix.problem.canonical import codes_of
 from separatrix.problem.exact import SignedRows
 from separatrix.problem.exact_sums import modular_rank
 from separatrix.problem.losses import SQUARED_HINGE
@@ -45,9 +52,11 @@ _SAMPLE, _WORST, _MOST_ROWS, _ROUNDS = 2_000, 300, 200_000, 100
 
 
 def least_margin(block: Block, posed: Posed, w: np.ndarray) -> Sums:
-    """Return the exact sign and a lower bound of the least margin, and its row, in a list."""
-    least, worst = margin_range(_signed(block, posed), w[None])
-    return ([(least, block.first + worst)],)
+    """Return a bound below the least margin, of its sign, its row, and that row's, in a list."""
+    problem, vectors = _signed(block, posed), integer_vectors([w.tolist()])
+    least, worst = margin_range(problem, w[None])
+    exact = exact_margin(problem, vectors, codes_of(problem), worst)
+    return ([(least, block.first + worst, exact)],)
 
 
 def brought(block: Block, posed: Posed, w: np.ndarray | None, most: int, share: int) -> Sums:
@@ -120,13 +129,13 @@ class _Search:
         if not (np.isfinite(w).all() and w[1:].any()):
             return None
         (found,) = self.engine.reduce(least_margin, self.posed, w)
-        least, worst = min(found)
+        least, worst, exact = min(found)
         if not least > 0:
             return None
         proof = Separation(
             holds=True,
             worst_row=worst,
-            worst_margin=least,
+            worst_margin=exact,
             margin=divide_down(least, w[None]),
             weights=(tuple(w.tolist()),),
             data_sha256="",

@@ -446,3 +446,17 @@ def test_labels_of_one_class_prove_nothing():
     proof = replace(whole.certificate, n_rows=6, point=(near,), coefficients=(found,), columns=())
     assert not proof.check(X, np.zeros(6))
     assert not proof.check(X, np.ones(6))
+
+
+@pytest.mark.parametrize("method", ["mle", "firth", "ridge"])
+@pytest.mark.parametrize("weight", [1e300, 1e308, 5e-324])
+def test_weights_next_to_the_limits_are_fitted_or_refused_by_name(method, weight):
+    """They ended in NumPy's LinAlgError, in an OverflowError, or in an error of the proof."""
+    X, y = np.arange(6.0)[:, None], np.array([0, 1, 0, 1, 0, 1])
+    try:
+        found = sx.inference(X, y, method, sample_weight=np.full(6, weight))
+    except sx.DataError as error:
+        assert "Next to float64's limits" in str(error)
+        return
+    if found.certificate is not None:
+        assert found.certificate.check(X, y, np.full(6, weight))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.core.checks import one_of, positive
+from separatrix.errors import DataError
 from separatrix.infer.given import Given, given
 from separatrix.infer.likelihood import METHODS, chi_squared_tail, normal_quantile, two_sided
 from separatrix.infer.model import Numbers, Task, fit_numbers
@@ -131,7 +132,15 @@ def inference(
         from separatrix.infer.scan import scan
 
         return scan(data, each, task)
-    return _result(data, task, prove)
+    try:
+        with np.errstate(all="ignore"):  # what leaves the range is not proved, or refused below
+            return _result(data, task, prove)
+    except (np.linalg.LinAlgError, OverflowError) as error:
+        raise DataError(
+            "Next to float64's limits the fit has no value: columns, weights or C differ too much "
+            f"in size, or some column is nearly a sum of others ({error}). Scale the columns, leave "
+            "one out, or use method='ridge'."
+        ) from error
 
 
 def _result(data: Given, task: Task, prove: bool) -> Inference:

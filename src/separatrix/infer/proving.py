@@ -97,7 +97,8 @@ def _wider(pair: Pair) -> Pair:
 
 def _coefficients(bounds: Bounds, found: Numbers, task: Task) -> list[Coefficient]:
     if task.method == "firth":
-        bounds.expect([_points(found, place, int(j)) for place, j in enumerate(found.kept)])
+        with suppress(NoProof):  # then nothing is proved, one by one
+            bounds.expect([_points(found, place, int(j)) for place, j in enumerate(found.kept)])
     listed = []
     for place, j in enumerate(found.kept):
         listed.append(_coefficient(bounds, found, task, place, int(j)))

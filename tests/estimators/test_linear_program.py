@@ -1,5 +1,7 @@
 """The linear programs: what they find, their duals, and what happens when there is nothing."""
 
+import itertools
+
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
@@ -8,6 +10,7 @@ from tests.degenerate import degenerate
 from tests.estimator_checks import EXCUSED
 
 import separatrix as sx
+from separatrix.storage.model_proof import prove_model
 
 
 def blobs(gap, seed=0):
@@ -72,3 +75,18 @@ def test_highs_never_has_the_last_word():
         machine = sx.LinearProgramHalfspace(fit_intercept=fit_intercept).fit(X, signs)
         verdict = sx.separability(X, signs, fit_intercept=fit_intercept)
         assert (machine.status_ == "separated") == (verdict.kind == "separable"), seed
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_far_from_zero_the_least_violation_is_found_too():
+    """HiGHS took small differences of large columns for none: w = 0 was called the optimum."""
+    for seed, far in itertools.product((0, 1, 3, 4, 5), (1e6, -1e9)):
+        rng = np.random.default_rng([3, seed])
+        X = rng.integers(-8, 9, size=(40, 3)).astype(float)
+        y = (X[:, 0] + 3.0 * rng.normal(size=40) > 0.0).astype(int)
+        near = sx.LinearProgramHalfspace(slack=True).fit(X, y)
+        there = sx.LinearProgramHalfspace(slack=True).fit(X + far, y)
+        assert near.objective_ > 0.1
+        assert there.objective_ == pytest.approx(near.objective_, rel=1e-5)
+        assert there.status_ == "optimal"
+        assert prove_model(sx.LinearProgramHalfspace().fit(X + far, y), X + far, y)[0]

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from fuzz import altered_models
 from fuzz.model_files import joined, parts
+from scipy import sparse
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from tests.amounts import ALL, COMPILED_ONLY
@@ -313,3 +314,27 @@ def test_loads_that_are_no_numbers_bound_no_errors(leaf):
     assert not forged.check(rows, labels)
     assert replace(forged, lower=0, by="nothing", witnesses=(), tree=None).check(rows, labels)
     assert not replace(proof, lower=np.nan).check(rows, labels)
+
+
+def test_a_fit_with_uneven_row_weights_is_proved():
+    """The intercept of Fisher's threshold is off by the rounding of each class's weights."""
+    for seed in (3, 49, 97, 101):
+        rng = np.random.default_rng([9, seed])
+        d = int(rng.choice([1, 2, 3]))
+        n = d + 2 + int(rng.integers(3))
+        labels = np.arange(n) % 2
+        rows = rng.normal(size=(n, d)) * 10.0 ** rng.uniform(-3, 3, d)
+        rows += labels[:, None] * rng.choice([0, 1, 30])
+        weights = 10.0 ** rng.uniform(-4, 4, n)
+        model = sx.Fisher("gaussian").fit(rows, labels, sample_weight=weights)
+        assert examine(model, rows, labels, weights).proved
+
+
+def test_numbers_that_are_not_finite_are_compared_too():
+    rows = sparse.csr_array([[0.0], [0.0], [0.0], [2348.909839390774]])
+    labels = np.array([0, 1, 0, 1])
+    model = sx.LeastSquares([1e-3, 1.0, 1e3]).fit(rows, labels)
+    assert np.isinf(model.loo_error_).any()
+    assert examine(model, rows, labels).proved
+    model.loo_error_ = np.where(np.isinf(model.loo_error_), 5.0, model.loo_error_)
+    assert not examine(model, rows, labels).proved

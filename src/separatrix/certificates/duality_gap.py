@@ -41,6 +41,7 @@ from separatrix.certificates.two_bounds import (
     require_agreeing,
 )
 from separatrix.checker.codec import Refused, require
+from separatrix.checker.gaps import WITHIN
 from separatrix.problem.blocks import Block, Posed, Sums
 from separatrix.problem.device_rows import blocks
 from separatrix.problem.equilibrate import divided_exactly
@@ -50,8 +51,6 @@ from separatrix.problem.signed import Violation, as_matrix, entries_of, on_devic
 
 # No number at all bounds the objective from below.
 NOTHING = Enclosure(np.float64(-math.inf), np.float64(-math.inf))
-# Which weights a bound speaks of where there is no penalty on them (`box_around`).
-WITHIN = f" with coefficients up to {REACH:.0f} times as large"
 _MOST_ROWS = 2**36
 
 

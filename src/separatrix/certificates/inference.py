@@ -57,7 +57,7 @@ from separatrix.problem.signed import SignedProblem
 Pair = tuple[float, ...]  # (low, high), or () where there is no number
 Vector = tuple[float, ...]
 Integers = tuple[int, ...]
-NOTHING = Top(Enclosure.exact(np.float64(0.0)), 0.0, 0.0)  # the supremum where no row counts
+NO_ROWS = Top(Enclosure.exact(np.float64(0.0)), 0.0, 0.0)  # the supremum where no row counts
 _NEAR = 1.0  # of two linear predictors that share a metric
 _FIRST_STEP, _LAST_STEP = 1e-11, 1e-3  # of a standard error, from an end to either side
 
@@ -173,7 +173,7 @@ class Bounds:
             far = up(Enclosure.exact(self.metric.longest) * radius)
             return Top(root.value, radius, far)
         if not self.counted(self.direction).any():
-            return NOTHING
+            return NO_ROWS
         return top_near(self.metric.at, self.metric)
 
     @cached_property
@@ -221,7 +221,7 @@ class Bounds:
             return top_near(at, self._near(at, null), held=j)
         self._require_free(j, each.direction)
         if not self.counted(each.direction).any():
-            return NOTHING
+            return NO_ROWS
         rows, columns = self.part(each.direction, last=j)
         metric = metric_at(rows.part(slice(None), slice(-1)), null[columns[:-1]])
         return top_near(metric.at, metric)
@@ -384,7 +384,7 @@ class InferenceProof(Written, AboutData):
         problem = problem_from(X, y, self.intercept)
         if not (isinstance(problem, SignedProblem) and self.speaks_of(problem.X.shape, 2)):
             return False
-        if not (problem.signs < 0.0).any():  # of one class it is not known which
+        if not (problem.signs < 0.0).any():  # labels of one class are all +1
             return False
         named = problem if self.intercept else problem_from(X, y, True)
         if self.data_sha256 and fingerprint(named, self.data_sha256) != self.data_sha256:

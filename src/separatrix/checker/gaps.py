@@ -38,6 +38,7 @@ from .exact import (
 
 QUOTIENT = 256
 REACH = 1000  # without a penalty on w, the bound speaks of weights up to so many times as large
+# Which weights that bound speaks of, in words.
 WITHIN = f" with coefficients up to {REACH} times as large"
 
 
@@ -306,9 +307,8 @@ def check_softmax_gap(data: Data, claim: Claim, intercept: bool) -> str:
     dual = rest * point.entropy - lost / mass ** (2 if model.ridge else 1)
     if model.penalty:
         dual -= model.unbalanced(point.shares, point.unit)
-    return between(
-        claim, primal, max(dual, Fraction(0)), model.what + ("" if model.ridge else WITHIN)
-    )
+    what = model.what + ("" if model.ridge else WITHIN)
+    return between(claim, primal, max(dual, Fraction(0)), what)
 
 
 class SoftmaxPoint(NamedTuple):

@@ -15,9 +15,13 @@ from separatrix.estimators._base import LinearClassifier
 from separatrix.estimators._validate import present_rows, training_data, weighted_rows
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.running.drive import Status
-from separatrix.solvers.separability.linear_program import Solution, solve_feasibility, solve_robust
-
-_APART = 1e-6
+from separatrix.solvers.separability.linear_program import (
+    OPTIMUM,
+    Solution,
+    are_balanced,
+    solve_feasibility,
+    solve_robust,
+)
 
 
 @with_settings
@@ -104,7 +108,8 @@ class LinearProgramHalfspace(LinearClassifier):
         if self.slack:
             self._adopt(problem, costs, solve_robust(problem, costs), Status.OPTIMAL)
             apart = abs(self.objective_ - self.dual_objective_)
-            if not apart <= _APART * max(1.0, self.objective_):
+            balanced = are_balanced(problem, self.dual_coef_)
+            if not (balanced and apart <= OPTIMUM * max(1.0, self.objective_)):
                 self.status_ = Status.UNPROVED
                 self._warn(
                     f"{self.status_.cause}. The mean violation is {self.objective_:.6g}, and HiGHS "

@@ -138,8 +138,8 @@ def inference(
     except (np.linalg.LinAlgError, OverflowError) as error:
         raise DataError(
             "Next to float64's limits the fit has no value: columns, weights or C differ too much "
-            f"in size, or some column is nearly a sum of others ({error}). Scale the columns, leave "
-            "one out, or use method='ridge'."
+            f"in size, or some column is nearly a sum of others ({error}). Scale the columns, "
+            "leave one out, or use method='ridge'."
         ) from error
 
 

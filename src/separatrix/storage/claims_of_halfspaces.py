@@ -35,7 +35,6 @@ from separatrix.storage.fitted_values import (
     TrainingRows,
     Values,
     are_same,
-    column_sizes,
     require,
 )
 
@@ -154,6 +153,8 @@ def _bounds_mistakes(model: Any, proof: Separation, data: TrainingRows) -> bool:
 
 def _require_linear_program(values: Values, data: TrainingRows) -> None:
     """Require the slack of every row, and that the mean violation is the least, up to rounding."""
+    from separatrix.solvers.separability.linear_program import are_balanced
+
     model, proof = values.model, values.model.certificate_
     signs = np.where(data.codes == 1, 1.0, -1.0)
     problem = SignedProblem(data.X, signs, bool(model.fit_intercept))
@@ -177,21 +178,8 @@ def _require_linear_program(values: Values, data: TrainingRows) -> None:
     least = float(slack @ (1.0 / sizes))
     values.near("objective_", least, _OPTIMUM * (1.0 + least))
     good = (duals <= 1.0 / sizes + _OPTIMUM).all() and least - duals.sum() <= _OPTIMUM * (1 + least)
-    values.require(bool(good) and _are_balanced(problem, duals), "coef_", "intercept_")
+    values.require(bool(good) and are_balanced(problem, duals), "coef_", "intercept_")
     _require_witness(values, problem)
-
-
-def _are_balanced(problem: SignedProblem, duals: np.ndarray) -> bool:
-    """Whether the dual values cancel in every column, up to the tolerance of a linear program.
-
-    With an intercept, dense columns begin at zero: far from it any values would seem to cancel.
-    """
-    shares, X = problem.signs * duals, problem.X
-    if problem.fit_intercept and isinstance(X, np.ndarray):
-        X = np.asarray(X, dtype=np.float64) - X[0]
-    sums, bias = np.asarray(X.T @ shares), abs(shares.sum()) if problem.fit_intercept else 0.0
-    room = _OPTIMUM * np.maximum(column_sizes(X), 1e-300)
-    return bool((abs(sums) <= room).all() and bias <= _OPTIMUM)
 
 
 def _require_witness(values: Values, problem: SignedProblem) -> None:
@@ -234,7 +222,7 @@ CLAIMS = {
 
 HOW_DRAWN = "how the rows set apart were drawn"
 
-_ULPS = 4 * 2.0**-53
+_ROOM_OF_SUMS = 4 * 2.0**-53  # times the products of a sum and their size
 
 
 def proved_threshold(whole: Any, X: Any, labels: np.ndarray, not_proved: list[str]) -> str:
@@ -282,7 +270,8 @@ def require_alarm_bound(
     with np.errstate(over="ignore", invalid="ignore"):
         scores = np.asarray(X[rows] @ weights).ravel() + intercept
         sizes = np.asarray(abs(X[rows]) @ abs(weights)).max() + abs(intercept)
-    room = _ULPS * (len(weights) + 2) * float(sizes)  # no more: scores may lie close together
+    # No more: scores may lie close together.
+    room = _ROOM_OF_SUMS * (len(weights) + 2) * float(sizes)
     classes, codes = np.unique(labels, return_inverse=True)
     again = claim.threshold(scores, codes[rows], [str(name) for name in classes.tolist()])
     near = again is not None and abs(again - threshold) <= room

@@ -59,8 +59,7 @@ class Values:
         self._left.discard(name)
         found = np.asarray(vars(self.model).get(name), dtype=np.float64)
         expected = np.asarray(expected, dtype=np.float64)
-        near = found.shape == expected.shape and bool((abs(found - expected) <= room).all())
-        require(near, _does_not_follow(name))
+        require(are_near(found, expected, room), _does_not_follow(name))
 
     def require(self, follows: bool, *names: str) -> None:
         """Require what has been found out about these names."""
@@ -98,6 +97,22 @@ def column_sizes(X: Any) -> np.ndarray:
     """
     found = abs(X).max(axis=0)
     return np.ravel(found.toarray() if sp.issparse(found) else found)
+
+
+def are_near(found: np.ndarray, expected: np.ndarray, room: Any) -> bool:
+    """Whether numbers agree to within a finite room; those that are not finite must be the same.
+
+    >>> are_near(np.array([1.0, np.inf]), np.array([1.5, np.inf]), 0.5)
+    True
+    >>> are_near(np.array([5.0]), np.array([np.inf]), np.inf)
+    False
+    """
+    if found.shape != expected.shape:
+        return False
+    with np.errstate(invalid="ignore"):
+        near = (abs(found - expected) <= room) & np.isfinite(room)
+    usual = np.isfinite(expected) & np.isfinite(found)
+    return bool(np.where(usual, near, found == expected).all())
 
 
 def are_same(one: Any, other: Any) -> bool:

@@ -31,6 +31,7 @@ from separatrix.storage.fitted_values import (
     Mismatch,
     TrainingRows,
     Values,
+    are_near,
     are_same,
     column_sizes,
     fitted_names,
@@ -225,7 +226,7 @@ def _are_near(name: str, one: Any, other: Any, X: Any) -> bool:
     room = _ROUNDING * (abs(b) if b.ndim < 2 else abs(b).max(axis=0, initial=0.0))
     if name in _OF_SUMS:  # that may cancel
         room = room + (_OF_SIZE * column_sizes(X)) ** _OF_SUMS[name]
-    return bool((abs(a - b) <= room).all())
+    return are_near(a, b, room)
 
 
 # ---- a whole model file

@@ -126,7 +126,7 @@ def duality_gap(book: Book, proof: Any, facts: Facts, name: str = "") -> None:
     def dual() -> Any:
         bias = penalty if proof.intercept else None
         if not ridge:
-            return judge.box_dual(rows, signs, costs, alpha, w, bias)
+            return judge.box_dual(rows, signs, costs, proof.loss, alpha, w, bias)
         return judge.machine_dual(rows, signs, costs, proof.loss, alpha, bias)
 
     book.at_least(f"{name}primal", proof.primal, primal)
@@ -291,13 +291,14 @@ def fisher_directions(book: Book, proof: Any, facts: Facts, weights: Any) -> Non
 
 
 def separation(book: Book, proof: Any, facts: Facts, n_classes: int) -> None:
-    z, w = signed_rows(facts, n_classes, proof.intercept), flat(proof.weights)
+    z, w = signed_rows(facts, n_classes, proof.intercept), flat(proof)
     products = [halfspaces.dot(row, w) for row in z]
     book.true(f"holds={proof.holds}", proof.holds == all(p > 0 for p in products))
     share = len(z) // len(facts.rows)
-    own = products[proof.worst_row * share : (proof.worst_row + 1) * share]
-    told = fmpq(proof.worst_margin.numerator, proof.worst_margin.denominator)
-    book.true(f"worst_margin={judge.shown(told)}", told == min(own))
+    if proof.worst_row is not None:
+        own = products[proof.worst_row * share : (proof.worst_row + 1) * share]
+        told = fmpq(proof.worst_margin.numerator, proof.worst_margin.denominator)
+        book.true(f"worst_margin={judge.shown(told)}", told == min(own))
     if proof.holds:
         book.at_most(
             "margin", proof.margin, lambda: arb(min(products)) / arb(halfspaces.dot(w, w)).sqrt()
@@ -311,14 +312,16 @@ def signed_rows(facts: Facts, n_classes: int, intercept: bool) -> Any:
     return halfspaces.signed(facts.rows, signs, intercept)
 
 
-def flat(weights: Any) -> list[fmpq]:
-    return [exact(v) for row in weights for v in row]
+def flat(proof: Any) -> list[fmpq]:
+    """Return the weights, one class after another; a bias that counts for nothing as 0."""
+    kept = 0 if proof.intercept else 1
+    return [exact(v) if j >= kept else fmpq(0) for row in proof.weights for j, v in enumerate(row)]
 
 
 def margin_bounds(book: Book, proof: Any, facts: Facts, n_classes: int) -> None:
     separation(book, proof.separation, facts, n_classes)
     z = signed_rows(facts, n_classes, proof.separation.intercept)
-    w = flat(proof.separation.weights)
+    w = flat(proof.separation)
     book.true(f"lower {proof.lower} above upper {proof.upper}", proof.lower <= proof.upper)
     if any(w):
         least = min(halfspaces.dot(row, w) for row in z)

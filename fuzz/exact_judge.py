@@ -290,12 +290,13 @@ def box_dual(
     rows: Sequence[Row],
     signs: Sequence[int],
     costs: Sequence[Any],
+    loss: str,
     alpha: Row,
     w: Row,
     penalty: fmpq | None,
 ) -> Number:
-    """Return the bound of maximum likelihood for weights up to 1000 times those found."""
-    got = gain(costs, "logistic", alpha)
+    """Return the bound without a penalty on w, for weights up to 1000 times those found."""
+    got = gain(costs, loss, alpha)
     tilt = sum((s * a for s, a in zip(signs, alpha, strict=True)), start=fmpq(0))
     if got is None or (penalty == 0 and tilt != 0):
         return fmpq(0)

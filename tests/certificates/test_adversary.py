@@ -131,7 +131,7 @@ def test_every_certificate_has_a_kind():
         for kind in adversary.BOUNDS.values():
             presented.add(type(shown_first(kind, rng)).__name__)
     bases = {"TwoBounds", "SquaresClaim", "EachMachine", "Written", "AboutData"}
-    bases |= {"KernelClaim", "NamedMultipliers", "WeightsByClass"}
+    bases |= {"KernelClaim", "NamedMultipliers", "WeightsByClass", "SparseClaim", "OfKernel"}
     found = set()
     for module in pkgutil.iter_modules(separatrix.certificates.__path__):
         inside = import_module(f"separatrix.certificates.{module.name}")

@@ -105,9 +105,7 @@ def check_separation(
 ) -> Separation:
     """Prove or refute that w separates; w holds intercept first, classes one after another."""
     weights = np.asarray(w, dtype=np.float64).reshape(n_vectors(problem), -1)
-    least, worst = margin_range(problem, weights)
-    vectors = integer_vectors(weights.tolist())
-    exact_worst = exact_margin(problem, vectors, codes_of(problem), worst)
+    least, worst, exact_worst = closest(problem, weights)
     if classes is None:
         classes = tuple(str(code) for code in range(n_classes_of(problem)))
     holds = bool(least > 0)
@@ -133,6 +131,13 @@ def misplaced(problem: Problem, w: np.ndarray) -> int:
     for number in np.flatnonzero((margins.low <= 0.0) & (margins.high > 0.0)).tolist():
         count += exact_margin(problem, vectors, codes, number) <= 0
     return count
+
+
+def closest(problem: Problem, weights: np.ndarray) -> tuple[Fraction, int, Fraction]:
+    """Return `margin_range`, and the exact margin of the closest sample."""
+    least, worst = margin_range(problem, weights)
+    vectors = integer_vectors(weights.tolist())
+    return least, worst, exact_margin(problem, vectors, codes_of(problem), worst)
 
 
 def margin_range(problem: Problem, weights: np.ndarray) -> tuple[Fraction, int]:

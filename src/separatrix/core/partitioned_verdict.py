@@ -25,18 +25,11 @@ from separatrix.certificates.partition import (
     proved_signs,
     proves_gordan,
 )
-from separatrix.certificates.separation import (
-    Separation,
-    divide_down,
-    exact_margin,
-    margin_range,
-)
-from separatrix.checker.exact import integer_vectors
+from separatrix.certificates.separation import Separation, closest, divide_down
 from separatrix.core.partitioned import Rows
 from separatrix.core.separability import as_floats, as_integers, checked_witness
 from separatrix.core.verdict import Verdict, Witness
 from separatrix.problem.blocks import Block, Posed, Sums, folds_of_rows
-from separatrix.problem.canonical import codes_of
 from separatrix.problem.exact import SignedRows
 from separatrix.problem.exact_sums import modular_rank
 from separatrix.problem.losses import SQUARED_HINGE
@@ -53,9 +46,7 @@ _SAMPLE, _WORST, _MOST_ROWS, _ROUNDS = 2_000, 300, 200_000, 100
 
 def least_margin(block: Block, posed: Posed, w: np.ndarray) -> Sums:
     """Return a bound below the least margin, of its sign, its row, and that row's, in a list."""
-    problem, vectors = _signed(block, posed), integer_vectors([w.tolist()])
-    least, worst = margin_range(problem, w[None])
-    exact = exact_margin(problem, vectors, codes_of(problem), worst)
+    least, worst, exact = closest(_signed(block, posed), w[None])
     return ([(least, block.first + worst, exact)],)
 
 

@@ -42,9 +42,9 @@ def path(rng: Any, book: Book) -> None:
             continue
         of_certificate(book, proof, given)
         book.true(f"check refuses the fit {k}", proof.check(given.X, given.y) is True)
-        told = np.column_stack([np.ravel(model.intercepts_[k]), np.atleast_2d(model.coefs_[k])])
+        held = np.column_stack([np.ravel(model.intercepts_[k]), np.atleast_2d(model.coefs_[k])])
         stated = np.atleast_2d(proof.weights)
-        book.true(f"coefs_[{k}] are not what is proved", np.array_equal(told, stated))
+        book.true(f"coefs_[{k}] are not what is proved", np.array_equal(held, stated))
 
 
 def inference(rng: Any, book: Book) -> None:
@@ -185,12 +185,12 @@ def labelings(rng: Any, book: Book) -> None:
     found = sx.shatter(points, fit_intercept=intercept)
     given = Nasty(points, None, None, points, np.zeros(n, dtype=int), 2, "float64")
     possible = 0
-    for labels, told in zip(tuples((0, 1), repeat=n), found.labelings, strict=True):
+    for labels, found_here in zip(tuples((0, 1), repeat=n), found.labelings, strict=True):
         z = signed_rows(Facts(given, codes=list(labels)), 2, intercept)
         kind = halfspaces.verdict(z)[0]
         possible += kind == "separable"
-        same = told.labels == labels and told.possible == (kind == "separable")
-        book.true(f"labeling {labels} is {kind}, told {told.kind}", same)
+        same = found_here.labels == labels and found_here.possible == (kind == "separable")
+        book.true(f"labeling {labels} is {kind}, and was found {found_here.kind}", same)
     book.true(f"{found.count} labelings, not {possible}", found.count == possible)
     book.true("check refuses the labelings", found.check())
 
@@ -208,16 +208,16 @@ def table(rng: Any, book: Book) -> None:
         [sum((fmpq(p[i][k] * loss[d][k]) for i, d in enumerate(q)), fmpq(0)) for k in range(K)]
         for q in tuples(range(D), repeat=n)
     ]
-    for name, told, worst in (
+    for name, claim, worst in (
         ("Bayes", found.bayes(), min(sum(row, fmpq(0)) / whole for row in risks)),
         ("minimax", found.minimax(),
          min(max(v / m for v, m in zip(row, masses, strict=True)) for row in risks)),
     ):  # fmt: skip
-        risk = fmpq(told.risk.numerator, told.risk.denominator)
-        book.true(f"{name}: check refuses it", told.check())
+        risk = fmpq(claim.risk.numerator, claim.risk.denominator)
+        book.true(f"{name}: check refuses it", claim.check())
         # Decisions at random may be better for the worst class; none is for the mean.
         right = risk == worst if name == "Bayes" else risk <= worst
-        book.true(f"{name}: risk {told.risk}, where {worst} is attained", right)
+        book.true(f"{name}: risk {claim.risk}, where {worst} is attained", right)
 
 
 MORE = {

@@ -15,7 +15,7 @@ from fuzz.exact_kernels import product, summed, times
 
 __all__ = ["kernel_overlap", "kernel_separation"]
 
-_ROOM = 1e-9  # of the length of the longest row, which is told as computed
+_ROOM = 1e-9  # of the length of the longest row, which is stated as computed
 _LEAST = 1e-150  # lengths whose squares may vanish
 
 
@@ -56,7 +56,7 @@ def kernel_separation(book: Book, proof: Any, facts: Facts) -> None:
 
 
 def number_above_zero(values: Sequence[Any]) -> Any:
-    """Return how many numbers are above zero: a ball where some cannot be told from 0."""
+    """Return how many numbers are above zero: a ball where some cannot be distinguished from 0."""
     sure = sum(bool(v > 0) for v in values)
     open_ = sum(isinstance(v, arb) and not v > 0 and not v <= 0 for v in values)
     return arb(sure).union(arb(sure + open_)) if open_ else fmpq(sure)
@@ -115,8 +115,8 @@ def kernel_overlap(book: Book, proof: Any, facts: Facts) -> None:
     book.true("rows are named twice", len(set(proof.rows)) == len(proof.rows))
     book.at_least("margin", proof.margin, margin)
     if kernel.is_positive and proof.length < float("inf"):  # squares may overflow
-        told = proof.length * (1.0 - _ROOM) - _LEAST
-        book.at_most("length about", min(told, 1e300), longest)
+        stated = proof.length * (1.0 - _ROOM) - _LEAST
+        book.at_most("length about", min(stated, 1e300), longest)
 
 
 def cancel(facts: Facts, shares: Sequence[fmpq]) -> bool:

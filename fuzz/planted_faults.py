@@ -375,7 +375,7 @@ def a_bound_not_compared(made: Any, **free: Any) -> Callable[[], list[Change]]:
 
 def one_end_compared() -> list[Change]:
     """Enclosures of inference are compared at their upper end alone."""
-    return [(inference, "_within", lambda found, told: not told or found[1] <= told[1])]
+    return [(inference, "_within", lambda found, claimed: not claimed or found[1] <= claimed[1])]
 
 
 def checker_takes_any_sum() -> list[Change]:
@@ -455,9 +455,9 @@ def main() -> int:
         after = [
             found_after(fault, seed, most) for seed in range(given.seed, given.seed + given.seeds)
         ]
-        told = " ".join(f"{'-' if n is None else n:>6}" for n in after)
+        counts = " ".join(f"{'-' if n is None else n:>6}" for n in after)
         seconds = time.process_time() - begun
-        print(f"{fault.name:50} {fault.kind:20} {told}   {seconds:5.1f} s", flush=True)
+        print(f"{fault.name:50} {fault.kind:20} {counts}   {seconds:5.1f} s", flush=True)
         missed += all(n is None for n in after)
         pairs += sum(n is not None for n in after)
     print(f"{missed} faults were found with no seed; {pairs} times one was found")

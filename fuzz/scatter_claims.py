@@ -135,10 +135,10 @@ def _each(proof: Any, facts: Facts, weights: Any) -> Any:
         means += [abs(v - t) for v, t in zip(own, vector(held.means[k]), strict=True)]
         C = [[v / found.masses[k] for v in row] for row in found.scatters[k]]
         if held.variances is not None:
-            told = vector(held.variances[k])
+            stated = vector(held.variances[k])
             true = [max(row[j], _LEAST_VARIANCE) for j, row in enumerate(C)]
-            wrong += [abs(t / v - 1) for t, v in zip(told, true, strict=True)]
-            logs.append((told, k, 1))
+            wrong += [abs(t / v - 1) for t, v in zip(stated, true, strict=True)]
+            logs.append((stated, k, 1))
             continue
         part = exact(held.pooled[k]) if held.pooled else fmpq(0)
         if not 0 <= part <= 1:

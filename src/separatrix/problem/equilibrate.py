@@ -24,11 +24,20 @@ def column_exponents(X: Matrix) -> np.ndarray:
     >>> column_exponents(np.array([[3.0, 0.0], [-5.0, 0.0]])).tolist()
     [3, 0]
     """
+    return np.frexp(column_sizes(X))[1].astype(np.int64)
+
+
+def column_sizes(X: Matrix) -> np.ndarray:
+    """Return the largest absolute value of every column.
+
+    >>> column_sizes(sp.csr_array([[1.0, -2.0], [0.5, 0.0]])).tolist()
+    [1.0, 2.0]
+    """
     if sp.issparse(X):
         largest = abs(X).max(axis=0).toarray().ravel()
     else:
         largest = np.maximum(X.max(axis=0, initial=0.0), -X.min(axis=0, initial=0.0))
-    return np.frexp(largest.astype(np.float64))[1].astype(np.int64)
+    return np.asarray(largest, dtype=np.float64)
 
 
 def needed_exponents(X: Matrix) -> np.ndarray:

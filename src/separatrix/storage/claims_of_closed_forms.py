@@ -19,9 +19,10 @@ from separatrix.certificates.nonnegative_squares import NonNegativeOptimality
 from separatrix.core.models import fresh
 from separatrix.core.thresholds import as_loss_matrix, as_priors, log_odds_threshold
 from separatrix.problem.canonical import targets_of
+from separatrix.problem.equilibrate import column_sizes
 from separatrix.solvers.running.drive import Status
 from separatrix.storage.claims_of_halfspaces import require_same_weights
-from separatrix.storage.fitted_values import TrainingRows, Values, are_same, column_sizes, require
+from separatrix.storage.fitted_values import TrainingRows, Values, are_same, require
 
 _ROUNDING, _SCALE = 1e-9, 1e-6
 _ULPS = 16 * 2.0**-53  # times the root of the number of terms: what a sum is off, and more

@@ -89,16 +89,6 @@ def _does_not_follow(name: str) -> str:
     return f"{name} of the model does not follow from its certificate and the data"
 
 
-def column_sizes(X: Any) -> np.ndarray:
-    """Return the largest absolute value of every column.
-
-    >>> column_sizes(sp.csr_array([[1.0, -2.0], [0.5, 0.0]])).tolist()
-    [1.0, 2.0]
-    """
-    found = abs(X).max(axis=0)
-    return np.ravel(found.toarray() if sp.issparse(found) else found)
-
-
 def are_near(found: np.ndarray, expected: np.ndarray, room: Any) -> bool:
     """Whether numbers agree to within a finite room; those that are not finite must be the same.
 

@@ -23,6 +23,7 @@ from separatrix.data.encodings.column_features import GAMMAS, ColumnFeatures, de
 from separatrix.data.raw_rows import RawRows
 from separatrix.data.table import AS_READ
 from separatrix.errors import DataError, with_article
+from separatrix.problem.equilibrate import column_sizes
 from separatrix.storage import claims_of_closed_forms, claims_of_gaps, claims_of_halfspaces
 from separatrix.storage.certificate_files import NOT_THESE
 from separatrix.storage.claims_of_gaps import each_problem
@@ -33,7 +34,6 @@ from separatrix.storage.fitted_values import (
     Values,
     are_near,
     are_same,
-    column_sizes,
     fitted_names,
     require,
 )

@@ -19,6 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import linprog
 
+from separatrix.problem.equilibrate import column_exponents, column_sizes
 from separatrix.problem.signed import SignedProblem
 
 _LARGEST = 1e300
@@ -47,8 +48,7 @@ class _Rows:
         self.start = _starts(problem)
         moved = problem.X - self.start if self.start.any() else problem.X
         X = sp.csr_array(moved, dtype=np.float64)
-        size = np.asarray(abs(X).max(axis=0).todense()).ravel() if X.nnz else np.zeros(X.shape[1])
-        self.exponents = np.where(size > 0.0, np.frexp(size)[1], 0)
+        self.exponents = column_exponents(X)
         data = np.ldexp(X.data, -self.exponents[X.indices])
         signs = np.repeat(problem.signs, np.diff(X.indptr))
         signed = sp.csr_array((data * signs, X.indices, X.indptr), shape=X.shape)
@@ -84,9 +84,8 @@ def are_balanced(problem: SignedProblem, duals: np.ndarray) -> bool:
     if problem.fit_intercept and not sp.issparse(X):
         X = np.asarray(X, dtype=np.float64) - X[0]
     sums, bias = np.asarray(X.T @ shares), abs(shares.sum()) if problem.fit_intercept else 0.0
-    found = abs(X).max(axis=0)
-    sizes = np.ravel(found.toarray() if sp.issparse(found) else found)
-    return bool((abs(sums) <= OPTIMUM * np.maximum(sizes, 1e-300)).all() and bias <= OPTIMUM)
+    room = OPTIMUM * np.maximum(column_sizes(X), 1e-300)
+    return bool((abs(sums) <= room).all() and bias <= OPTIMUM)
 
 
 def solve_feasibility(problem: SignedProblem) -> Solution:

@@ -84,3 +84,14 @@ def test_it_starts_where_it_is_told():
     again, status = solved(case, tol=1e-8, first=state.weights)
     assert status is Status.OPTIMAL
     assert again.updates == 0
+
+
+def test_one_heavy_row_among_light_ones():
+    """Curvatures are nearly 0 at the optimum; a floor under them made the steps too short."""
+    x = [9.5e-22, 1.0e-8, 3.4e-14, 2.5e7, 1.4e-10, 40.0, 5.1e6, 3.2e-5, -1.3e-23]
+    codes = np.array([1, 1, 1, 0, 2, 2, 2, 1, 0])
+    costs = 1.5e-6 * np.array([0.0, 1.0, 0.0, 1.0, 1.0, 0.0, 0.0, 1e12, 0.0])
+    case = np.array(x)[:, None], codes, costs, 3, 1.0, True, None
+    first = np.array([[-9.2, 0.0], [18.4, 0.0], [-9.2, 0.0]])  # from a smaller C
+    state = class_working_set.start(posed(*case), tol=1e-9, first=first)
+    assert class_working_set.advance(state, 100) is Status.OPTIMAL

@@ -265,6 +265,7 @@ def _add_pairs_at(starts, indices, values, place, bends, shares, matrix, sums): 
 
 FIRST_SET = 20
 _STALLS, _NEARER, _MARKEDLY = 6, 0.95, 0.01
+_CREEPING = 1e-4  # of the gap: a fall so small would take ten thousand updates
 _FAR_OFF = 5.0  # times the penalty
 _NARROW = 128  # columns
 _WIDER = 3  # than the nonzero weights: the most that a working set grows
@@ -272,7 +273,8 @@ _WIDER = 3  # than the nonzero weights: the most that a working set grows
 _NEWTON_STEPS = 20
 # Of the promised fall: below the first the curvatures get a floor, above the second less of one.
 _POOR, _GOOD, _FIRST_FLOOR = 0.1, 0.3, 1e-3
-LEAST_FLOOR = 1e-6  # of the curvature of a row, as a share of its largest
+# Of the curvature of a row, as a share of its largest: at first, and where all goes well.
+LEAST_FLOOR, _LAST_FLOOR = 1e-6, 1e-14
 # A model that is exact keeps half of the fall that it promises to first order.
 _HALF, _EXACTLY = 0.5, 0.02
 _SLOW = 3
@@ -309,7 +311,8 @@ def _update(state: Any, work: Work, look: Look) -> None:
     work(state, problem)
     state.updates += 1
     look(state)
-    fallen = state.primal < before * (1.0 - _MARKEDLY * state.tol)
+    least = max(_MARKEDLY * state.tol, _CREEPING * min(1.0, relative_gap(state.primal, state.dual)))
+    fallen = state.primal < before * (1.0 - least)
     nearer = state.gap < _NEARER * memory.gap or _is_nearer(state, problem)
     memory.stalls = 0 if fallen or nearer else memory.stalls + 1
     memory.gap = min(memory.gap, state.gap)
@@ -389,7 +392,7 @@ def steps(
         elif not kept:
             break
         elif kept >= _GOOD:
-            memory.floor = max(LEAST_FLOOR, 0.1 * memory.floor)
+            memory.floor = max(_LAST_FLOOR, 0.1 * memory.floor)
         if is_exact and abs(kept - _HALF) <= _EXACTLY:
             break  # the minimum is found, and a look at all columns tells how well
         gap, value = gap_of()

@@ -51,6 +51,28 @@ def test_monomials_are_those_of_scikit_learn():
         assert_allclose(thin.toarray(), peer.transform(X))
 
 
+def test_entries_given_twice_are_added_first():
+    """They once wrote beyond the end of an array."""
+    X = sparse.csr_array(
+        (np.array([1.0, 2.0, 4.0, -1.0, 3.0]), np.array([1, 0, 1, 1, 1]), np.array([0, 3, 3, 5])),
+        shape=(3, 2),
+    )
+    for degree in (1, 2, 3):
+        lift = sx.lift.Polynomial(degree)
+        assert_allclose(lift.fit_transform(X).toarray(), lift.fit_transform(X.toarray()))
+    assert X.nnz == 5  # what was given stays as it is
+
+
+def test_a_column_that_is_not_there_is_refused():
+    X = sparse.csr_array(np.eye(3))
+    lift = sx.lift.Polynomial(2).fit(X)
+    model = sx.LinearSVM().fit(X, [0, 1, 1])
+    X.indices[1] = 70_000
+    for refused in (sx.lift.Polynomial(2).fit, lift.transform, model.predict):
+        with pytest.raises(sx.DataError, match="not a well-formed CSR matrix"):
+            refused(X)
+
+
 def test_wide_sparse_rows_stay_sparse():
     X = sparse.random_array((20, 60_000), density=1e-4, format="csr", rng=0)
     lifted = sx.lift.Polynomial(2).fit_transform(X)

@@ -126,11 +126,8 @@ def new_data(estimator: Any, X: Any) -> Any:
     """Return the X to predict for."""
     X = _validated(estimator, X, reset=False)
     refuse_infinite(estimator, X)
-    if sp.issparse(X) and not X.has_canonical_format:
-        # Fitted rows are sorted: the same row in another order would round to another score.
-        X = X.copy()
-        X.sum_duplicates()
-    return X
+    # Fitted rows are sorted: the same row in another order would round to another score.
+    return as_matrix(X) if sp.issparse(X) else X
 
 
 def in_our_words(error: ValueError) -> ValueError:

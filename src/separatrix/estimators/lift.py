@@ -38,6 +38,7 @@ from separatrix.errors import DataError
 from separatrix.estimators._base import AnswersInKind
 from separatrix.estimators._validate import warn_of_scale
 from separatrix.problem import lifting
+from separatrix.problem.signed import as_matrix
 
 __all__ = ["Nystrom", "Polynomial", "RadialBasis", "RandomFourier", "Sigmoid"]
 
@@ -67,6 +68,8 @@ class _Lifting(AnswersInKind, TransformerMixin, BaseEstimator):
             dtype=np.float64,
             order="C" if reset else None,
         )
+        if sp.issparse(X):
+            X = as_matrix(X)  # loops take each column of a row once
         if reset:
             warn_of_scale(self, X, stacklevel=4)
         return X

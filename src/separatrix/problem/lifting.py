@@ -77,7 +77,11 @@ def tree_of(d: int, degree: int, interaction_only: bool) -> MonomialTree:
 
 
 def monomials(X: Any, tree: MonomialTree, degree: int, bias: bool) -> Any:
-    """Return all monomials of the rows, dense or CSR as X is; with `bias` ones come first."""
+    """Return all monomials of the rows, dense or CSR as X is; with `bias` ones come first.
+
+    The columns of a sparse row are sorted, and none is there twice, or more would be written than
+    there is room for.
+    """
     n, d = X.shape
     columns = int(tree.starts[-1]) + bias
     if not sp.issparse(X):
@@ -87,7 +91,6 @@ def monomials(X: Any, tree: MonomialTree, degree: int, bias: bool) -> Any:
         lifted[:, bias : bias + d] = X
         fill_dense(lifted, bias, d, tree.first_child, tree.last, tree.repeats)
         return lifted
-    X = X.sorted_indices() if not X.has_sorted_indices else X
     lengths = np.diff(X.indptr)
     totals = np.full(n, int(bias), dtype=np.int64)
     for r in np.unique(lengths):

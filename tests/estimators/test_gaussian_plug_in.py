@@ -156,3 +156,12 @@ def test_a_class_without_prior_is_never_decided_for():
     machine = sx.GaussianPlugIn(priors=[1.0, 0.0]).fit(X, y)
     assert (machine.predict(X) == 0).all()
     assert_allclose(machine.predict_proba(X)[:, 1], 0.0)
+
+
+@pytest.mark.parametrize("covariance", ["shared", "full", "diagonal"])
+@pytest.mark.parametrize("shrinkage", ["auto", "ledoit-wolf", 0.0])
+def test_constant_columns_leave_the_frequencies(covariance, shrinkage):
+    X, y = np.ones((5, 2)), np.array(["a", "b", "b", "a", "b"])
+    model = sx.GaussianPlugIn(covariance, shrinkage=shrinkage).fit(X, y)
+    assert model.certificate_.check(X, y)
+    assert_allclose(model.predict_proba(X), np.tile([0.4, 0.6], (5, 1)))

@@ -14,7 +14,7 @@ from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.linear import dual_coordinate, interior_point, newton
 from separatrix.solvers.linear.dual_claims import best_bias
-from separatrix.solvers.linear.subspace import meeting_order
+from separatrix.solvers.linear.subspace import _sift, meeting_heap
 from separatrix.solvers.running.drive import Status, solve
 
 # Columns of 1e6 and more beside others of 1 are for another solver: each step moves along one row.
@@ -282,4 +282,9 @@ def test_rows_meet_their_bounds_in_order_the_first_of_equals_first(seed):
     meets[rng.random(len(meets)) < 0.2] = np.inf
     early = np.flatnonzero(meets < 1.0)
     expected = early[np.argsort(meets[early], kind="stable")]
-    assert meeting_order(meets, len(early)).tolist() == expected.tolist()
+    heap, found = meeting_heap(meets, len(early)), []
+    for size in reversed(range(len(heap))):
+        found.append(int(heap[0]))
+        heap[0] = heap[size]
+        _sift(heap, meets, 0, size)
+    assert found == expected.tolist()

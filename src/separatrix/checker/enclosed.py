@@ -9,21 +9,17 @@ from __future__ import annotations
 import math
 from functools import cache
 
-BITS = 160
+BITS, DEEP = 160, 320
 ONE = 1 << BITS
-# Of a result in [1, 2), in units: the tables err by 1 each, their product by 5, ten Taylor terms by
-# 20 together, doubled by that product; the argument by 3 and the last product by 1: below 64.
-_ERROR = 64
 _GUARD = 64
 _LOWEST = -5000  # exp of less is below 2**-7200
-_STEP = BITS - 8
 
 
 @cache
-def _ln2() -> int:
-    """Return ln 2 = 2 atanh(1/3), rounded down, in units of ``2**-(BITS + _GUARD)``."""
+def _ln2(bits: int) -> int:
+    """Return ln 2 = 2 atanh(1/3), rounded down, in units of ``2**-(bits + _GUARD)``."""
     extra = 32  # the 150 terms lose less than one unit each
-    term, total, n = (1 << (BITS + _GUARD + extra + 1)) // 3, 0, 1
+    term, total, n = (1 << (bits + _GUARD + extra + 1)) // 3, 0, 1
     while term:
         total += term // n
         term, n = term // 9, n + 2
@@ -31,9 +27,9 @@ def _ln2() -> int:
 
 
 @cache
-def _table(step: int) -> list[int]:
+def _table(step: int, bits: int) -> list[int]:
     """Return exp(i 2**-step) for i up to 256, each within one unit."""
-    bits = BITS + _GUARD
+    bits += _GUARD
     base, term, n = 0, 1 << bits, 1
     while term:
         base += term
@@ -44,49 +40,63 @@ def _table(step: int) -> list[int]:
     return [value >> _GUARD for value in values]
 
 
-def exp(x: int) -> tuple[int, int, int]:
+def exp(x: int, bits: int = BITS) -> tuple[int, int, int]:
     """Return low, high and s with low <= 2**s exp(y) <= high for all y in [x, x + 1] units.
 
     >>> low, high, s = exp(0)
     >>> low <= 1 << s <= high, (high - low) * 2**150 < low
     (True, True)
     """
-    if x < _LOWEST << BITS:
+    if x < _LOWEST << bits:
         return 0, 1, 7200
-    halvings = -((x << _GUARD) // _ln2())  # exp(x) = 2**-halvings exp(rest), 0 <= rest < ln 2
-    rest = max(0, x + (halvings * _ln2() >> _GUARD))
-    small = rest & ((1 << (_STEP - 8)) - 1)
-    value = _table(8)[rest >> _STEP] * _table(16)[rest >> (_STEP - 8) & 255] >> BITS
-    total, term = ONE + small, small
-    for n in range(2, 11):  # below 2**-16: the eleventh term is less than a unit
-        term = (term * small >> BITS) // n
-        total += term
-    value = value * total >> BITS
-    return value - _ERROR, value + _ERROR, BITS + halvings
+    halvings = -((x << _GUARD) // _ln2(bits))  # exp(x) = 2**-halvings exp(rest), 0 <= rest < ln 2
+    rest = max(0, x + (halvings * _ln2(bits) >> _GUARD))
+    step = bits - 8
+    small = rest & ((1 << (step - 8)) - 1)
+    value = _table(8, bits)[rest >> step] * _table(16, bits)[rest >> (step - 8) & 255] >> bits
+    total, term, n = (1 << bits) + small, small, 2
+    while term:  # below 2**-16: at most ten terms, or eighteen of `DEEP`
+        term = (term * small >> bits) // n
+        total, n = total + term, n + 1
+    value = value * total >> bits
+    # Of a result in [1, 2), in units: the tables err by 1 each, their product by 5, n Taylor terms
+    # by 2 n together, doubled by that product; the argument by 3 and the last product by 1.
+    error = bits * 2 // 5
+    return value - error, value + error, bits + halvings
 
 
-def log(top: int, bottom: int) -> tuple[int, int]:
+def log(top: int, bottom: int, bits: int = BITS) -> tuple[int, int]:
     """Return units below and above ln(top / bottom), for integers above zero.
 
     >>> low, high = log(2, 1)
     >>> low < high, high - low < 1 << 10, low / ONE == math.log(2.0)
     (True, True, True)
     """
-    doublings = top.bit_length() - bottom.bit_length()
+    one, doublings = 1 << bits, top.bit_length() - bottom.bit_length()
     if doublings >= 0:
-        m = (top << BITS) // (bottom << doublings)
+        m = (top << bits) // (bottom << doublings)
     else:
-        m = (top << (BITS - doublings)) // bottom
-    guess = int(math.log(m / ONE) * 2.0**60) << (BITS - 60)
-    low, high, s = exp(-guess)
-    # m exp(-guess) = 1 + rest. Where |rest| < 2**-51, ln(1 + rest) is rest - rest^2 / 2 to within
-    # |rest|^3 / 2, 64 units; what was rounded above and below is less than the 4 more.
-    low, high = (m * low >> s) - ONE, ((m + 1) * high >> s) + 1 - ONE
-    if not -(ONE >> 51) < low <= high < ONE >> 51:
+        m = (top << (bits - doublings)) // bottom
+    guess = int(math.log(m / one) * 2.0**60) << (bits - 60)
+    low, high, s = exp(-guess, bits)
+    low, high = (m * low >> s) - one, ((m + 1) * high >> s) + 1 - one
+    if not -(one >> 51) < low <= high < one >> 51:
         raise ArithmeticError("math.log is wrong on this computer")
-    sure = guess + (doublings * _ln2() >> _GUARD)
-    low, high = (rest - (rest * rest >> (BITS + 1)) for rest in (low, high))
-    return sure + low - 68, sure + high + 68
+    sure = guess + (doublings * _ln2(bits) >> _GUARD)
+    # m exp(-guess) = 1 + rest. Eight terms of ln(1 + rest) lose 2 each; of the others, and of
+    # what was rounded above and below, less than 8 units are left.
+    return sure + _log1p(low, bits) - 68, sure + _log1p(high, bits) + 68
+
+
+def _log1p(rest: int, bits: int) -> int:
+    """Return ln(1 + rest) to within 24 units, for rests below 2**-51."""
+    total, power = rest, rest
+    for n in range(2, 51):
+        power = -(power * rest >> bits)
+        if -1 <= power <= 1:
+            break
+        total += power // n
+    return total
 
 
 def log1p_exp(x: int) -> tuple[int, int]:

@@ -297,10 +297,10 @@ def _power(exponent: int) -> Fraction:
 # ---- tail and quantile of the chi-squared distribution with one degree of freedom, in fractions
 
 
-_Q = 400  # bits of fractions that are rounded
+_Q = 640  # bits of fractions that are rounded
 _FAR = 40
 _CLOSE = Fraction(1, 1 << 46)
-_FINE = Fraction(1, 1 << 96)
+_FINE = Fraction(1, 1 << 280), Fraction(1, 1 << 96)
 
 
 def _root(value: Fraction) -> Bounds:
@@ -311,7 +311,7 @@ def _root(value: Fraction) -> Bounds:
 
 @cache
 def _root_of_pi() -> Bounds:
-    """Return bounds on sqrt(pi); pi = 16 arctan(1/5) - 4 arctan(1/239), to 2**-390."""
+    """Return bounds on sqrt(pi); pi = 16 arctan(1/5) - 4 arctan(1/239), to 2**-620."""
 
     def arctan(k: int) -> int:
         term, total, n = (1 << _Q) // k, 0, 1
@@ -350,7 +350,7 @@ def _near(x: Fraction, t: Fraction) -> Bounds:
         term = term * top // (bottom * (2 * n + 1))
         total += term
     # Each term is rounded down, by a share of itself and one unit; what is left out is less than 2.
-    high = total + total * n // (1 << 200) + 4 * n + 4
+    high = total + total * n // (1 << 440) + 4 * n + 4
     sums = Fraction(total, unit) * t, Fraction(high, unit) * t
     fall, pi = falling(x), _root_of_pi()
     return 1 - 2 * fall[1] * sums[1] / pi[0], 1 - 2 * fall[0] * sums[0] / pi[1]
@@ -381,10 +381,13 @@ def quantile(level: float, guess: float) -> Bounds:
         slope = falling(q / 2)[0] / (2 * _root_of_pi()[0] * _root(q / 2)[0])
         require(slope > 0, "the quantile is too large")
         q += ((low + high) / 2 - beyond) / slope
-        q = Fraction(round(q * (1 << 160)), 1 << 160)
+        q = Fraction(round(q * (1 << 320)), 1 << 320)
         require(q > 0, "the quantile is not that of the level")
-    found = q * (1 - _FINE), q * (1 + _FINE)
-    if not tail(found[0])[0] > beyond > tail(found[1])[1]:
+    for fine in _FINE:
+        found = q * (1 - fine), q * (1 + fine)
+        if tail(found[0])[0] > beyond > tail(found[1])[1]:
+            break
+    else:
         raise Refused("the quantile of the level is not proved")
     if not found[1] * (1 - _CLOSE) <= Fraction(guess) <= found[0] * (1 + _CLOSE):
         raise Refused("the quantile is not that of the level")

@@ -20,7 +20,7 @@ from operator import mul
 from typing import Any
 
 from .balls import ONE, Ball, Matrix, P, dot, half, minus, plus, positive_inverse, product, times
-from .enclosed import BITS, exp, log
+from .enclosed import DEEP, exp, log
 
 _FACTORS = 64  # of one logarithm
 
@@ -63,7 +63,7 @@ class Look:
 
     def __init__(self, rows: Rows, theta: Sequence[int], delta: int = 0) -> None:
         self.rows, self.theta, self.delta, n = rows, theta, delta, len(rows.y)
-        cut = P + rows.fine - BITS
+        cut = P + rows.fine - DEEP
         etas = [0] * n
         for column, t in zip(rows.columns, theta, strict=True):
             etas = [eta + x * t for eta, x in zip(etas, column, strict=True)]
@@ -72,7 +72,7 @@ class Look:
         self.p: list[Ball] = []
         self.v: list[Ball] = []
         for eta in etas:
-            low, high, s = exp(-(eta >> cut) - 1 if eta >= 0 else eta >> cut)
+            low, high, s = exp(-(eta >> cut) - 1 if eta >= 0 else eta >> cut, DEEP)
             low, high = max(low, 0) << P >> s, (high << P >> s) + 1
             self.falls.append((low, high))
             low, high = (low << P) // (ONE + low), (high << P) // (ONE + high) + 1
@@ -146,11 +146,12 @@ class Look:
         for y, eta in zip(rows.y, self.etas, strict=True):
             total += min(eta, 0) if y else min(-eta, 0)
         total >>= cut
+        room = P - DEEP
         for begin in range(0, len(self.falls), _FACTORS):
             low = high = ONE
             for a, b in self.falls[begin : begin + _FACTORS]:
                 low, high = low * (ONE + a) >> P, (high * (ONE + b) >> P) + 1
-            least, most = log(low, ONE)[0] << P - BITS, log(high, ONE)[1] << P - BITS
+            least, most = log(low, ONE, DEEP)[0] << room, log(high, ONE, DEEP)[1] << room
             total, off = total - (least + most >> 1), off + (most - least >> 1) + 2
         found = (total, off)
         for ridge, t in zip(rows.ridge, self.theta, strict=True):
@@ -193,8 +194,8 @@ class Look:
 
 def log_of_pivots(pivots: list[Ball]) -> Ball:
     """Return the sum of the logarithms."""
-    total, off = 0, 2
+    total, off, room = 0, 2, P - DEEP
     for m, r in pivots:
-        least, most = log(m - r, ONE)[0] << P - BITS, log(m + r, ONE)[1] << P - BITS
+        least, most = log(m - r, ONE, DEEP)[0] << room, log(m + r, ONE, DEEP)[1] << room
         total, off = total + (least + most >> 1), off + (most - least >> 1) + 2
     return total, off

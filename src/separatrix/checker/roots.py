@@ -42,7 +42,7 @@ from .balls import (
     positive_inverse,
     size,
 )
-from .enclosed import BITS, exp
+from .enclosed import DEEP, exp
 from .likelihood import Look, Rows, log_of_pivots
 
 _STEPS = 60
@@ -167,8 +167,8 @@ def _root_above(value: Fraction) -> Fraction:
 
 def falling(x: Fraction) -> tuple[Fraction, Fraction]:
     """Return bounds on e^-x for x >= 0."""
-    units = -((x.numerator << BITS) // x.denominator) - 1  # -x lies in [units, units + 1]
-    low, high, s = exp(units)
+    units = -((x.numerator << DEEP) // x.denominator) - 1  # -x lies in [units, units + 1]
+    low, high, s = exp(units, DEEP)
     return Fraction(max(low, 0), 1 << s), Fraction(high, 1 << s)
 
 

@@ -29,7 +29,8 @@ from separatrix.solvers.running.drive import AtOnce, Status, go_on
 Result_co = TypeVar("Result_co", covariant=True)
 Report = Callable[[Any], None]
 
-_TIGHTENINGS = 4
+_TIGHTENINGS = 5
+_NEARLY = 1.5  # tolerances
 _FAR_BELOW = 0.1
 _HAIRS = (0.0, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8)
 _MARKEDLY = 0.5  # of the gap: rounding alone does not decide between two claims that prove nothing
@@ -182,8 +183,13 @@ class Hyperplane:
         return float(self.proof.gap)
 
     def tighten(self, status: Status) -> bool:
-        """Aim lower."""
-        self.aim *= 0.1 if self.is_rough else 1e-3
+        """Aim lower: at first a little, where the proof fell little short of the run."""
+        tol = self.effort.tol
+        if self.is_rough:
+            self.aim *= 0.1
+        else:
+            nearly = self.aim == tol and self.proof.gap <= _NEARLY * tol
+            self.aim *= 0.5 if nearly else 1e-3
         return status.is_final
 
     def fitted(self, status: Status) -> Fitted:

@@ -248,6 +248,8 @@ def ledoit_wolf(A: WithinRows) -> float:
     Where S is nothing, or is what it is shrunk to, all of it goes.
     """
     d = A.shape[1]
+    if not d:
+        return 1.0
     square = _square_norm(A) / A.mass**2
     trace = float(A.weights @ A.row_squares()) / A.mass
     mean = trace / d

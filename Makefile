@@ -95,6 +95,7 @@ harden: $(VENV)/.peers  ## every case of the suite, then the long hardening runs
 	$(BIN)/python -m fuzz.checker_agreement --genuine 20000 --altered 200000 --workers 2
 	$(BIN)/python -m fuzz.adversary --candidates 1000000 --workers 2
 	$(BIN)/python -m fuzz.honest --fits 100000 --workers 2
+	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m fuzz.honest --fits 10000 --workers 2
 	$(BIN)/python -m fuzz.planted_faults --seeds 3
 	$(BIN)/python -m fuzz.inference --problems 10000
 	$(BIN)/python -m fuzz.kills --kills 500

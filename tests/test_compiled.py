@@ -183,6 +183,9 @@ def test_edited_sources_have_another_cache(tmp_path, monkeypatch):
     last.rename(last.with_name("zz"))
     stamps.add(_machine_code.source_stamp())
     assert len(stamps) == 6, "so does the folder that a file is in"
+    monkeypatch.setattr(_machine_code.numba.config, "BOUNDSCHECK", 1)
+    stamps.add(_machine_code.source_stamp())
+    assert len(stamps) == 7, "so does whether loops check every index"
 
 
 def test_every_folder_with_loops_counts():

@@ -44,7 +44,7 @@ _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": _
 
 
 def source_stamp() -> str:
-    """Hash every source file that can hold a loop."""
+    """Hash every source file that can hold a loop, and how loops are compiled."""
     digest = hashlib.sha256()
     files = [_PACKAGE / "_machine_code.py", _PACKAGE / "_compiled.py"]
     for folder in _FOLDERS_WITH_LOOPS:
@@ -52,6 +52,8 @@ def source_stamp() -> str:
     for file in files:
         name = file.relative_to(_PACKAGE).as_posix().encode()
         digest.update(name + b"\0" + file.read_bytes() + b"\0")
+    if numba.config.BOUNDSCHECK:  # loops that check every index are other machine code
+        digest.update(b"bounds")
     return digest.hexdigest()[:16]
 
 

@@ -68,9 +68,11 @@ def test_a_column_that_is_not_there_is_refused():
     lift = sx.lift.Polynomial(2).fit(X)
     model = sx.LinearSVM().fit(X, [0, 1, 1])
     X.indices[1] = 70_000
-    for refused in (sx.lift.Polynomial(2).fit, lift.transform, model.predict):
+    several = sx.OneVsOne(sx.Fisher())
+    fits = (sx.lift.Polynomial(2).fit, sx.LinearSVM().fit, several.fit)
+    for refused in (*fits, lift.transform, model.predict):
         with pytest.raises(sx.DataError, match="not a well-formed CSR matrix"):
-            refused(X)
+            refused(X, *([[0, 1, 1]] if refused in fits else []))
 
 
 def test_wide_sparse_rows_stay_sparse():

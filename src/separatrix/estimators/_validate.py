@@ -80,7 +80,7 @@ def training_data(estimator: Any, X: Any, y: Any, reset: bool = True) -> tuple[A
     """Return X as numbers and y as a column of labels, or say what is wrong with them."""
     X, y = _validated(estimator, X, y, reset=reset, order="C")
     refuse_infinite(estimator, X)
-    return X, label_column(y)
+    return as_matrix(X) if sp.issparse(X) else X, label_column(y)
 
 
 def _validated(estimator: Any, *data: Any, **options: Any) -> Any:

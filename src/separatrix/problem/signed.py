@@ -57,10 +57,10 @@ def as_matrix(X: Any) -> Matrix:
         if getattr(X, _CHECKED, False):
             return X
         _refuse_long_integers(X.data)
-        # A new matrix on the same arrays, so that the mark is not the caller's to keep.
-        csr = sp.csr_array((X.data, X.indices, X.indptr), X.shape) if X.format == "csr" else None
-        csr = sp.csr_array(X) if csr is None else csr
         try:
+            # A new matrix on the same arrays, so that the mark is not the caller's to keep.
+            given = (X.data, X.indices, X.indptr) if X.format == "csr" else X
+            csr = sp.csr_array(given, shape=X.shape)
             # The loops do not look twice: an index out of range would read foreign memory.
             csr.check_format(full_check=True)
         except ValueError as error:

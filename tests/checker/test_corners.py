@@ -343,13 +343,13 @@ def test_a_bias_that_counts_for_nothing_makes_no_margin_larger():
     """All margins are -1 or less; with a bias of 100 in |w| they once were -0.01."""
     data = Data([([0], [1.0]), ([0], [1.0])], [0, 1], 1, 2, ("0", "1"))
     about = {"rows": 2, "features": 1, "intercept": False, "classes": ["0", "1"]}
-    claim = {"weights": [[(100.0).hex(), "0x1p+0"]], "upper": (0.1).hex(), "rows": [0, 1]}
+    claim = {"weights": [[(100.0).hex(), "0x1p+0"]], "upper": (0.125).hex(), "rows": [0, 1]}
     claim |= {"multipliers": ["0x1p+0", "0x1p+0"]}
     whole = {"format": "separatrix-certificate-1", "kind": "margin-bounds"}
     whole |= {"data": about | {"sha256": data.fingerprint()}}
     with pytest.raises(Refused, match="below the lower bound"):
         check(whole | {"claim": claim | {"lower": (-0.0101).hex()}}, data)
-    assert "[-1, 0.1]" in check(whole | {"claim": claim | {"lower": (-1.0).hex()}}, data)
+    assert "[-1, 0.125]" in check(whole | {"claim": claim | {"lower": (-1.0).hex()}}, data)
 
 
 def test_cells_of_too_many_points_are_left_to_verify():

@@ -72,6 +72,16 @@ def test_the_share_is_that_of_ledoit_and_wolf_in_columns_of_unit_variance():
     np.testing.assert_allclose(sparse.gaussians_.shares, model.gaussians_.shares, rtol=1e-9)
 
 
+def test_a_class_of_tiny_weights_has_a_share():
+    for tiny in (1e-160, 1e-300):
+        weights = np.where(CODES == 0, tiny, 1.0)
+        model = sx.GaussianPlugIn("full", shrinkage="ledoit-wolf")
+        model.fit(X, CODES, sample_weight=weights)
+        # Rows that count next to nothing say nothing of their covariance.
+        assert model.gaussians_.shares[0] == 1.0
+        assert model.certificate_.check(X, CODES, weights)
+
+
 def test_a_column_without_variance_in_a_class_has_that_of_all_classes():
     rows = X.copy()
     rows[CODES == 0, 1] = 3.0

@@ -99,6 +99,20 @@ def test_a_bound_that_binds_nowhere_changes_nothing():
     assert nothing.certificate_.holds
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("ridge", [1.0, 1e40, 1e300])
+def test_a_ridge_beyond_all_bounds_leaves_a_tiny_column_out(ridge):
+    rows, t, _ = drawn(3)
+    tiny = rows * [1e-140, 1.0, 1e139, 1.0]
+    rest = sx.LeastSquares(ridge, positive=True, task="regression").fit(tiny[:, 1:], t)
+    assert rest.status_ == "optimal"
+    for given in (tiny, sp.csr_array(tiny)):
+        model = sx.LeastSquares(ridge, positive=True, task="regression").fit(given, t)
+        assert model.certificate_.check(given, t)
+        assert model.coef_[0] <= 1e-135
+        assert_allclose(model.coef_[1:], rest.coef_, rtol=1e-9)
+
+
 @pytest.mark.parametrize("change", ["negative", "other", "larger"])
 def test_other_weights_are_not_proved(change):
     rows, t = DIABETES

@@ -36,6 +36,7 @@ from separatrix.certificates.enclosed_sums import dot_error
 from separatrix.certificates.partition import is_witness, margin_signs
 from separatrix.certificates.two_bounds import AboutData, Written
 from separatrix.checker import integers
+from separatrix.checker.exact import at_least, at_most
 from separatrix.checker.separation import Book, refuse_case
 from separatrix.problem.canonical import equal_rows, locations, weights_fingerprint, whole_weights
 from separatrix.problem.fingerprint import fingerprint
@@ -123,7 +124,7 @@ class FewestErrors(Written, AboutData):
         return meant and proves_errors(problem, masses, self)
 
     def __str__(self) -> str:
-        found, least = (f"{float(n * self.unit):g}" for n in (self.errors, self.lower))
+        found, least = at_most(self.errors * self.unit, 12), at_least(self.lower * self.unit, 12)
         how = {"cells": "all cells recounted", "nothing": "no proof of more"}.get(
             self.by, f"{len(self.witnesses)} witnesses"
         )

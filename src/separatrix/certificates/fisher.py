@@ -37,6 +37,7 @@ from separatrix.certificates.enclosed_sums import ROOM, products
 from separatrix.certificates.enclosure import Enclosure, sum_of
 from separatrix.certificates.least_squares import LeastSquaresOptimality, check_least_squares
 from separatrix.certificates.two_bounds import NO_FILE_FORM, AboutData, Written
+from separatrix.checker.exact import at_least, at_most
 from separatrix.errors import DataError
 from separatrix.problem.canonical import codes_of, counted_rows, data_of
 from separatrix.problem.fingerprint import fingerprint, named_rows
@@ -86,12 +87,10 @@ class FisherDirection(Written):
         return self.squares.named(self.rows_sha256, self.names)
 
     def __str__(self) -> str:
+        ratio = f"the ratio of scatters is at least {at_least(self.ratio, 6)}"
         if self.bound == math.inf:
-            return f"no bound was proved; the ratio of scatters is {self.ratio:.6g}"
-        return (
-            f"proved: the ratio of scatters is {self.ratio:.6g}, and no direction has more than "
-            f"{self.bound:.6g}"
-        )
+            return f"no bound was proved; {ratio}"
+        return f"proved: {ratio}, and no direction has more than {at_most(self.bound, 6)}"
 
 
 def _codes(y: np.ndarray, s: np.ndarray) -> np.ndarray:
@@ -221,10 +220,11 @@ class FisherDirections(Written, AboutData):
     def __str__(self) -> str:
         if not self.holds:
             return "not proved: rounding leaves ratios or weights open"
-        ratios = ", ".join(f"{low:.9g}" for low in self.lower)
+        ratios = ", ".join(at_least(low, 9) for low in self.lower)
+        gap, moved = at_most(self.gap, 2), at_most(self.moved, 2)
         return (
-            f"proved: the largest ratios are {ratios}, each to within {self.gap:.2g} of the first; "
-            f"the weights belong to means moved by at most {self.moved:.2g} standard deviations"
+            f"proved: the largest ratios are at least {ratios}, each within {gap} of the first; "
+            f"the weights belong to means moved by at most {moved} standard deviations"
         )
 
 

@@ -30,6 +30,7 @@ from separatrix.certificates.enclosed_sums import ROOM
 from separatrix.certificates.enclosure import Enclosure
 from separatrix.certificates.fisher import in_deviations, lacking
 from separatrix.certificates.two_bounds import AboutData
+from separatrix.checker.exact import at_most
 from separatrix.problem.canonical import codes_of
 from separatrix.problem.centred import NO_SPREAD
 
@@ -81,17 +82,17 @@ class GaussianEstimates(AboutData):
     def __str__(self) -> str:
         if not self.holds:
             return "not proved: rounding leaves means or covariances open"
-        rule = ""
+        rule, means = "", at_most(self.means, 2)
         if self.limit is not None:
             rule = "; the threshold between them is the best for these priors and losses"
         if self.gaussians.linear is not None:
             return (
                 "proved: the weights are those of the data's covariance and of means within "
-                f"{self.means:.2g} standard deviations of the data's{rule}"
+                f"{means} standard deviations of the data's{rule}"
             )
         return (
-            f"proved: means to within {self.means:.2g} standard deviations and covariances to "
-            f"within {self.covariances:.2g} are those of the data{rule}"
+            f"proved: means to within {means} standard deviations and covariances to "
+            f"within {at_most(self.covariances, 2)} are those of the data{rule}"
         )
 
 

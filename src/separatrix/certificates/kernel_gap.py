@@ -41,6 +41,7 @@ from separatrix.certificates.multiclass_gap import (
 )
 from separatrix.certificates.two_bounds import EachMachine, Found, TwoBounds, are_floats
 from separatrix.checker.codec import require
+from separatrix.checker.exact import at_most
 from separatrix.problem.canonical import data_of, signs_of
 from separatrix.problem.fingerprint import fingerprint
 from separatrix.problem.kernels import ASYMMETRY, MOST_DEGREE, Kernel
@@ -230,7 +231,7 @@ class KernelGap(KernelClaim):
         if not self.is_convex:
             return (
                 "the kernel is not positive, so only this is proved: no pair of multipliers is out "
-                f"of order by more than {self.violation:.2g}; better models may exist"
+                f"of order by more than {at_most(self.violation, 2)}; better models may exist"
             )
         return self._in_words("model with this kernel lowers")
 

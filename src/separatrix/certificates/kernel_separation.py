@@ -23,6 +23,7 @@ from separatrix.certificates.enclosure import Enclosure
 from separatrix.certificates.kernel_gap import are_two_sides, square_of
 from separatrix.certificates.kernel_scores import KernelRowsInProof, kernel_scores
 from separatrix.certificates.two_bounds import SLACK, AboutData, Written, are_floats, are_rows
+from separatrix.checker.exact import at_least, at_most
 from separatrix.problem.canonical import codes_of, row_keys, signs_of
 from separatrix.problem.kernels import Kernel
 
@@ -101,7 +102,8 @@ class KernelSeparation(OfKernel):
             return f"proved: at least {self.right} of {self.n_rows} rows are on their own side"
         said = f"proved: all {self.n_rows} rows lie strictly on their own side"
         if math.isfinite(self.upper):
-            said += f"; the largest margin lies in [{self.lower:.9g}, {self.upper:.9g}]"
+            low, high = at_least(self.lower, 9), at_most(self.upper, 9)
+            said += f"; the largest margin lies in [{low}, {high}]"
         return said
 
 
@@ -210,7 +212,7 @@ class KernelOverlap(OfKernel):
         assuming = "" if self.kernel.is_positive else ", assuming that the kernel is positive"
         return (
             f"proved by {which}{assuming}: no hyperplane in the kernel's space has a margin above "
-            f"{self.margin:.2g}, where rows are up to {self.length:.2g} long"
+            f"{at_most(self.margin, 2)}, where rows are up to {at_most(self.length, 2)} long"
         )
 
 

@@ -25,6 +25,7 @@ import numpy as np
 
 from separatrix.certificates.enclosure import Enclosure
 from separatrix.certificates.least_squares import SquaresBounds, SquaresClaim, check_squares
+from separatrix.checker.exact import at_most
 
 
 @dataclass(frozen=True)
@@ -43,9 +44,10 @@ class NonNegativeOptimality(SquaresClaim):
         return _Bounds
 
     def __str__(self) -> str:
-        said = f"the squared error is within {self.gap:.1e} of the least of weights not below 0"
+        gap, moved = at_most(self.gap, 2), at_most(self.perturbation, 2)
+        said = f"the squared error is within {gap} of the least of weights not below 0"
         if self.perturbation < self.gap:
-            said = f"the exact solution for targets that differ by at most {self.perturbation:.1e}"
+            said = f"the exact solution for targets that differ by at most {moved}"
         return f"proved: {said}" if self.holds else f"not to the tolerance, but proved: {said}"
 
 

@@ -30,7 +30,7 @@ from separatrix._sparse import sparse as sp
 from separatrix.certificates.enclosed_sums import products, row_sums
 from separatrix.certificates.enclosure import Enclosure, enclosed, rounded
 from separatrix.certificates.two_bounds import AboutData, Written, are_rows
-from separatrix.checker.exact import integer_vectors
+from separatrix.checker.exact import at_least, at_most, integer_vectors
 from separatrix.problem.canonical import Problem, codes_of, n_classes_of, row_of
 from separatrix.problem.device_rows import blocks, with_data
 from separatrix.problem.fingerprint import fingerprint
@@ -91,7 +91,7 @@ class Separation(Written, AboutData):
             return f"proved: all {self.n_rows} rows lie strictly on their own side (exact{closest})"
         return (
             f"refuted: row {self.worst_row} is not on its own side, its exact signed margin being "
-            f"{float(self.worst_margin):.6g}"
+            f"at most {at_most(self.worst_margin, 6)}"
         )
 
 
@@ -275,10 +275,11 @@ class MarginBounds(Written):
         return self.separation
 
     def __str__(self) -> str:
+        upper = at_most(self.upper, 6)
         if self.holds:
-            between = f"between {self.lower:.6g} and {self.upper:.6g}"
+            between = f"between {at_least(self.lower, 6)} and {upper}"
             return f"{self.separation}; the largest margin lies {between}"
-        return f"proved: no hyperplane has a margin above {self.upper:.6g}; {self.separation}"
+        return f"proved: no hyperplane has a margin above {upper}; {self.separation}"
 
 
 def check_margin_bounds(

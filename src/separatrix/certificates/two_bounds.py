@@ -308,7 +308,7 @@ class TwoBounds(Written, AboutData):
             return "not proved: one of the two bounds is not finite"
         share, least = at_most(self.gap, 2), at_least(self.dual, 9)
         return (
-            f"proved: no {what} the objective, {self.primal:.9g}, by more than {share} of "
+            f"proved: no {what} the objective, {at_most(self.primal, 9)}, by more than {share} of "
             f"it (the least is at least {least}){assuming}"
         )
 

@@ -14,7 +14,7 @@ import sys
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from functools import cached_property, reduce
 from itertools import accumulate, chain, islice, pairwise, repeat
@@ -109,18 +109,24 @@ def ratio(number: int, exponent: int) -> Fraction:
     return Fraction(number, 1 << -exponent)
 
 
-def at_least(value: float, digits: int) -> str:
+def at_least(value: float | Fraction, digits: int) -> str:
     """Return a number in so many digits that is not above the given one.
 
-    >>> at_least(0.09649, 2), at_most(0.09641, 2)
-    ('0.096', '0.097')
+    >>> at_least(0.09649, 2), at_most(0.09641, 2), at_most(Fraction(1, 3), 4)
+    ('0.096', '0.097', '0.3334')
     """
-    return f"{float(Context(digits, ROUND_FLOOR).create_decimal(value)):.{digits}g}"
+    return _in_digits(value, Context(digits, ROUND_FLOOR))
 
 
-def at_most(value: float, digits: int) -> str:
+def at_most(value: float | Fraction, digits: int) -> str:
     """Return a number in so many digits that is not below the given one."""
-    return f"{float(Context(digits, ROUND_CEILING).create_decimal(value)):.{digits}g}"
+    return _in_digits(value, Context(digits, ROUND_CEILING))
+
+
+def _in_digits(value: float | Fraction, rounding: Context) -> str:
+    if isinstance(value, Fraction) or math.isfinite(value):
+        value = float(rounding.divide(*map(Decimal, value.as_integer_ratio())))
+    return f"{value:.{rounding.prec}g}"
 
 
 def square(numbers: Iterable[int]) -> int:

@@ -15,7 +15,7 @@ from operator import add
 
 from .codec import Claim, Refused, require
 from .enclosed import BITS, exp, tanh
-from .exact import Data, distinct, integers, ratio, square
+from .exact import Data, at_least, at_most, distinct, integers, ratio, square
 from .gaps import all_costs, between, class_losses, class_shares, hard_norm
 
 _LONGEST = 1 << 16  # bits of one value of a polynomial kernel: a millisecond each
@@ -159,7 +159,7 @@ def check_kernel_gap(data: Data, claim: Claim, intercept: bool) -> str:
     if bent:  # the bounds are those of other kernels
         return (
             "the kernel is not positive semidefinite, so only this is proved: no pair of "
-            f"multipliers is out of order by more than {claim.violation:.3g}"
+            f"multipliers is out of order by more than {at_most(claim.violation, 3)}"
         )
     return kernel.said(said, claim.smallest)
 
@@ -248,14 +248,14 @@ def check_kernel_separation(data: Data, claim: Claim, intercept: bool) -> str:
         length, least = square + ratio(bias, unit) ** 2, ratio(min(margins), unit_g)
         if claim.lower <= 0 or least <= 0 or least**2 < Fraction(claim.lower) ** 2 * length:
             raise Refused("a margin lies below the lower bound")
-        said += f"; the largest margin is at least {claim.lower:.9g}"
+        said += f"; the largest margin is at least {at_least(claim.lower, 9)}"
     if claim.upper is not None:
         if not size or any(signs[row] * share < 0 for row, share in shares.items()):
             raise Refused("the upper bound needs shares with the signs of their classes")
         total = square + ratio(sum(shares.values()), unit) ** 2
         if claim.upper < 0 or total > (Fraction(claim.upper) * ratio(size, unit)) ** 2:
             raise Refused("the shares do not prove the upper bound")
-        said += f"; no margin is above {claim.upper:.9g}"
+        said += f"; no margin is above {at_most(claim.upper, 9)}"
     return said
 
 
@@ -285,7 +285,7 @@ def check_kernel_overlap(data: Data, claim: Claim, intercept: bool) -> str:
         if claim.margin < 0 or square > (Fraction(claim.margin) * ratio(sum(listed), unit)) ** 2:
             raise Refused("the multipliers do not prove the bound on the margin")
     require(claim.margin >= 0, "no margin is below 0")
-    said = f"no hyperplane in the kernel's space has a margin above {claim.margin:.9g}"
+    said = f"no hyperplane in the kernel's space has a margin above {at_most(claim.margin, 9)}"
     if not kernel.is_positive and any(groups.values()):
         return f"if the {kernel.name} kernel is positive semidefinite on these rows, {said}"
     return said

@@ -22,7 +22,17 @@ from typing import Any, NamedTuple
 
 from . import codec
 from .codec import Claim, Refused, require
-from .exact import Data, distinct, integer_vectors, integers, margins, ratio, square
+from .exact import (
+    Data,
+    at_least,
+    at_most,
+    distinct,
+    integer_vectors,
+    integers,
+    margins,
+    ratio,
+    square,
+)
 
 
 def weight_vectors(
@@ -70,7 +80,8 @@ def check_margin_bounds(data: Data, claim: Claim, intercept: bool) -> str:
     mass = ratio(sum(multipliers), unit)
     if ratio(square(total), 2 * (unit + data.exponent)) > upper * abs(upper) * mass**2:
         raise Refused("the multipliers do not prove the upper bound")
-    return f"the largest margin of any hyperplane lies in [{claim.lower:.9g}, {claim.upper:.9g}]"
+    low, high = at_least(claim.lower, 9), at_most(claim.upper, 9)
+    return f"the largest margin of any hyperplane lies in [{low}, {high}]"
 
 
 def signed_sum(data: Data, rows: list[int], multipliers: list[int], intercept: bool) -> list[int]:

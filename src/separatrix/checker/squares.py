@@ -16,7 +16,7 @@ from operator import mul
 from typing import NamedTuple
 
 from .codec import Claim, Refused, require
-from .exact import Data, integers, ratio, square
+from .exact import Data, at_least, at_most, integers, ratio, square
 
 Matrix = list[list[int]]
 MOST_COLUMNS = 100  # numbers grow with every column that is eliminated
@@ -131,9 +131,10 @@ def check_least_squares(data: Data, claim: Claim, intercept: bool) -> str:
         raise Refused("the squared error is above the objective, or its least below the bound")
     if found - least > Fraction(claim.gap) * found:
         raise Refused("the squared error is further above its least than the gap says")
+    gap, objective = at_most(claim.gap, 3), at_most(claim.objective, 9)
     return (
-        f"the squared error, at most {claim.objective:.9g}, is within {claim.gap:.3g} of itself of "
-        f"the least possible, at least {claim.least:.9g}"
+        f"the squared error, at most {objective}, is within {gap} of itself of the least "
+        f"possible, at least {at_least(claim.least, 9)}"
     )
 
 
@@ -196,10 +197,8 @@ def check_fisher(data: Data, claim: Claim, intercept: bool) -> str:
         raise Refused("the direction's ratio is below the one claimed")
     above = _above(found, Fraction(claim.bound) * share)
     require(not above, "some direction has a larger ratio than the bound")
-    return (
-        f"the ratio of scatters is at least {claim.ratio:.9g}, and no direction has more than "
-        f"{claim.bound:.9g}"
-    )
+    ratio, bound = at_least(claim.ratio, 9), at_most(claim.bound, 9)
+    return f"the ratio of scatters is at least {ratio}, and no direction has more than {bound}"
 
 
 def check_fisher_directions(data: Data, claim: Claim, intercept: bool) -> str:
@@ -222,7 +221,7 @@ def check_fisher_directions(data: Data, claim: Claim, intercept: bool) -> str:
             raise Refused(f"the ratio {k} is above its upper bound")
     _refuse_moved(data, claim, found)
     return f"the {known} largest ratios of scatters are within their bounds, the first of them " + (
-        f"{claim.lower[0]:.9g} to {claim.upper[0]:.9g}"
+        f"{at_least(claim.lower[0], 9)} to {at_most(claim.upper[0], 9)}"
     )
 
 

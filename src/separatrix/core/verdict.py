@@ -11,6 +11,7 @@ import numpy as np
 
 from separatrix.certificates.partition import Integers, Partition, proved_signs, proves_gordan
 from separatrix.certificates.separation import Separation, margin_at_most
+from separatrix.checker.exact import at_least, at_most
 from separatrix.core.separability import Widest, Witness, as_floats, decided_labels, decided_rows
 from separatrix.problem.canonical import problem_from
 from separatrix.problem.exact import times_powers_of_ten
@@ -182,7 +183,7 @@ class Verdict:
         low, high = self.margin_bounds
         if high - low <= 1e-6 * high:
             return f" (largest margin {low:.6g}, proved)"
-        return f" (largest margin between {low:.6g} and {high:.6g}, proved)"
+        return f" (largest margin between {at_least(low, 6)} and {at_most(high, 6)}, proved)"
 
     def __repr__(self) -> str:
         """Return kind and the figures that matter."""

@@ -250,7 +250,7 @@ def ledoit_wolf(A: WithinRows) -> float:
     d = A.shape[1]
     if not d:
         return 1.0
-    square = _square_norm(A) / A.mass**2
+    square = _square_norm(A)
     trace = float(A.weights @ A.row_squares()) / A.mass
     mean = trace / d
     distance = square / d - mean**2
@@ -262,12 +262,12 @@ def ledoit_wolf(A: WithinRows) -> float:
 
 
 def _square_norm(A: WithinRows) -> float:
-    """Return the sum of squares of A'A, which is that of A A'."""
+    """Return the sum of squares of A'A / m, which is that of A A' / m, m the mass."""
     n, d = A.shape
     if d <= min(n, FORMED):
-        return float((A.gram() ** 2).sum())
+        return float(((A.gram() / A.mass) ** 2).sum())
     parts = (slice(begin, begin + _ROWS_AT_A_TIME) for begin in range(0, n, _ROWS_AT_A_TIME))
-    return float(sum((A.outer_gram(part) ** 2).sum() for part in parts))
+    return float(sum(((A.outer_gram(part) / A.mass) ** 2).sum() for part in parts))
 
 
 def _shrunk(A: WithinRows, M: FloatArray, share: float, method: str) -> Division:

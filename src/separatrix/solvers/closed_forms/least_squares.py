@@ -146,15 +146,17 @@ class _Found:
 
 
 def penalty_of_columns(A: CentredRows, ridge: float) -> FloatArray:
-    """Return the ridge of every column in the units of A: ridge / 4^e."""
+    """Return the ridge of every column in the units of A: ridge / 4^e, or a finite bound.
+
+    A ridge beyond all bounds leaves a column a weight of 0, to within the least float.
+    """
     with np.errstate(over="ignore"):
-        return np.ldexp(np.full(A.shape[1], ridge), -2 * A.exponents)
+        penalty = np.ldexp(np.full(A.shape[1], ridge), -2 * A.exponents)
+    return np.minimum(penalty, _LARGEST_PENALTY)
 
 
 def _tall(A: CentredRows, B: FloatArray, ridge: float) -> _Found:
     penalty = penalty_of_columns(A, ridge)
-    # A ridge beyond all bounds leaves a column a weight of 0, to within the least float.
-    penalty = np.minimum(penalty, _LARGEST_PENALTY)
     is_tall = A.shape[0] >= A.shape[1]
     gram = A.gram() if is_tall else None
     squares = A.square_norms() if gram is None else np.diag(gram)
@@ -290,7 +292,7 @@ def _by_gram(A: CentredRows, B: FloatArray, ridge: float, tol: float) -> FloatAr
     gram, penalty = A.gram(), penalty_of_columns(A, ridge)
     squares = np.diag(gram).copy()
     raw = squares + A.mass * A.mean**2
-    if not np.isfinite(penalty).all() or (squares <= _CANCELLED * raw).any():
+    if (squares <= _CANCELLED * raw).any():
         return None
     norms = np.sqrt(squares + penalty)
     gram[np.diag_indices_from(gram)] += penalty

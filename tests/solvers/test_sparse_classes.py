@@ -95,3 +95,25 @@ def test_one_heavy_row_among_light_ones():
     first = np.array([[-9.2, 0.0], [18.4, 0.0], [-9.2, 0.0]])  # from a smaller C
     state = class_working_set.start(posed(*case), tol=1e-9, first=first)
     assert class_working_set.advance(state, 100) is Status.OPTIMAL
+
+
+NEARLY_CONSTANT = np.array([[999999.998, 1000000.969], [999999.941, 1000000.556]])[[0, 1, 0]]
+
+
+def test_nearly_constant_columns_keep_their_weights():
+    """All digits of their spread are lost; a length of 0 made every weight dust, at any size."""
+    costs = np.array([1.2e9, 1.2e2, 0.2])
+    state = class_working_set.start(
+        posed(NEARLY_CONSTANT, np.arange(3), costs, 3, 1.0, True, None), tol=1e-3
+    )
+    class_working_set.advance(state, 100)
+    kept = class_working_set.without_dust(state)
+    assert abs(kept[:, 1:]).max() == abs(state.W).max() > 0.0
+
+
+def test_a_first_point_worse_than_none_is_not_taken():
+    case = posed(NEARLY_CONSTANT, np.arange(3), np.array([5e10, 5e3, 8.0]), 3, 1.0, True, None)
+    first = np.array([[-3e7, 0.0, 0.0], [3e7, 0.0, 0.0], [0.0, 0.0, 0.0]])
+    state = class_working_set.start(case, tol=1e-6, first=first)
+    assert state.primal <= case.costs.sum() * np.log(3)
+    assert class_working_set.advance(state, 100) is Status.OPTIMAL

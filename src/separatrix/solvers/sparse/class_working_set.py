@@ -77,6 +77,8 @@ def start(
     state = SparseClassState(problem, tol, W, bias, memory, passes=2.0)
     with one_thread(), np.errstate(over="ignore", under="ignore", invalid="ignore"):
         _look(state)
+    if first is not None and not state.primal <= np.log(K) * problem.costs.sum():
+        return start(problem, tol=tol, max_passes=max_passes)  # no weights at all cost less
     return state
 
 

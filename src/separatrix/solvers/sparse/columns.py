@@ -36,6 +36,7 @@ __all__ = [
 
 
 _NEAR = 256  # columns whose matrix fits a near cache
+_ROUNDED = 2.0**-50
 _MUCH = 8.0  # a working set of so large a part of all entries is found in the rows as they are
 
 
@@ -76,9 +77,10 @@ class Columns:
             squares, sums = _moments(X.indptr, X.indices, X.data, costs)
         else:
             squares, sums = np.einsum("ij,ij,i->j", X, X, costs), X.T @ costs
-        if has_bias:
-            squares = squares - sums * sums / costs.sum()
-        return np.asarray(np.sqrt(np.maximum(squares, 0.0)))
+        if has_bias:  # far from zero, all digits of a small spread may be lost: it is not 0
+            least = _ROUNDED * squares
+            squares = np.maximum(squares - sums * sums / costs.sum(), 0.0) + least
+        return np.asarray(np.sqrt(squares))
 
     def keep(self, places: np.ndarray) -> None:
         """Leave out all columns but those at these places."""

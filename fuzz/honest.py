@@ -11,6 +11,7 @@ proof must be found again. A false number is printed with the command that makes
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 import time
 import traceback
@@ -40,6 +41,7 @@ __all__ = ["attempt", "exact", "run"]
 _OURS = (sx.DataError, sx.NotSeparableError, sx.DeviceError)
 _HONEST = (ConvergenceWarning, sx.SeparationWarning)
 _SLOW = 20.0
+_ENDLESS = 300  # seconds, the judge's included
 _CHUNK = 50
 
 
@@ -47,7 +49,7 @@ def attempt(kind: str, seed: int, number: int) -> tuple[str, int, list[str]]:
     """Make one fit; return how it ended, how many numbers were compared, and what is wrong."""
     rng = np.random.default_rng([seed, number, PLACES[kind]])
     book = Book()
-    with warnings.catch_warnings(record=True) as said, _fits_timed() as spent:
+    with warnings.catch_warnings(record=True) as said, _fits_timed() as spent, _ended():
         warnings.simplefilter("always")
         try:
             FITS[kind](rng, book)
@@ -87,6 +89,22 @@ def _fits_timed() -> Iterator[list[float]]:
         for owner, name in places:
             undone.enter_context(patch.object(owner, name, timed(getattr(owner, name))))
         yield spent
+
+
+@contextmanager
+def _ended() -> Iterator[None]:
+    """Raise an error in what goes on for too long, where Python is asked now and then."""
+
+    def stop(*_: Any) -> None:
+        raise TimeoutError(f"it went on for {_ENDLESS} s")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(_ENDLESS)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def is_refusal(error: Exception) -> bool:

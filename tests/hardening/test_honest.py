@@ -28,6 +28,17 @@ def test_the_judge_is_awake():
     assert Claim("bound", "<=", float("nan"), lambda: honest.exact(1.0)).verdict()
 
 
+def test_a_fit_without_end_is_reported(monkeypatch):
+    def endless(*_):
+        while True:
+            pass
+
+    monkeypatch.setattr(honest, "_ENDLESS", 1)
+    monkeypatch.setitem(FITS, "SGD", endless)
+    _, _, false = honest.attempt("SGD", 7, 0)
+    assert "it went on for 1 s" in false[0]
+
+
 def test_costs_that_lose_digits_are_refused():
     """C times a weight below the least normal number is another cost than the one asked for."""
     X, y = [[0.0], [1.0]], [0, 1]

@@ -75,13 +75,24 @@ def above(values: Any) -> Any:
 def safely(values: Any) -> Any:
     """Return numbers not below those that were computed, without their rounding.
 
-    For what sums, products, quotients and roots make of numbers that are not below zero, fewer than
-    2^40 of them one after another: each errs by a share of 2^-53, or by the least number.
+    For what sums, products and quotients make of numbers that are not below zero, fewer than 2^40
+    of them one after another: each errs by a share of 2^-53, or by the least number. A root of what
+    vanished errs by more: see `lengths_above`.
 
     >>> bool(safely(0.1 * 0.3) > 0.03)
     True
     """
     return values * 1.001 + 1e-290
+
+
+def lengths_above(stack: np.ndarray) -> np.ndarray:
+    """Bound the length of each vector or matrix of a stack, also where its squares vanish.
+
+    >>> bool(lengths_above(np.array([[1e-170]]))[0] > 1e-170)
+    True
+    """
+    flat = stack.reshape(len(stack), -1)
+    return np.asarray(safely(np.sqrt(safely(np.einsum("ka,ka->k", flat, flat)))))
 
 
 def _away(values: Any) -> Any:

@@ -37,7 +37,7 @@ import numpy as np
 
 from separatrix.certificates.enclosed_functions import chances, log
 from separatrix.certificates.enclosed_sums import computed_products, dot_share, stacked_products
-from separatrix.certificates.enclosure import Enclosure, require_denormals, safely
+from separatrix.certificates.enclosure import Enclosure, lengths_above, require_denormals, safely
 from separatrix.certificates.likelihood_bounds import UNSURE, Metric, NoProof, Rows, widened
 
 _ROWS_AT_A_TIME = 256
@@ -115,7 +115,7 @@ class FirthPoints:
         self.small = 0.0 if exact and n * d**3 <= _MOST_PRODUCTS else _SMALL_BEND
         self.S, off = metric.S.middle, metric.S.radius
         self.squares = safely(np.einsum("ia,ia->i", self.S, self.S))  # |s|^2
-        self.off = safely(np.sqrt(np.einsum("ia,ia->i", off, off)))[:, None]  # s is so far off
+        self.off = lengths_above(off)[:, None]  # s is so far off
         self.stretches = [slice(a, a + _ROWS_AT_A_TIME) for a in range(0, n, _ROWS_AT_A_TIME)]
         # Sums of 256 rows in any order, then of the stretches, then a product with G.
         self.sum_unit = dot_share(min(n, _ROWS_AT_A_TIME) + len(self.stretches) + 3.0 * d + 14.0)
@@ -295,7 +295,7 @@ class FirthPoints:
             third = flat.reshape(-1, d, d, d).transpose(0, 2, 3, 1)
         flat = np.ascontiguousarray(third).reshape(-1, d, d * d)
         Q = flat @ flat.transpose(0, 2, 1)
-        N = safely(np.sqrt(np.einsum("kab,kab->k", flat, flat)))
+        N = lengths_above(flat)
         lost_Q = doubt * (2.0 + doubt) * (N + lost_T) ** 2 + lost_T * (2.0 * N + lost_T)
         lost_Q += dot_share(d * d + 2.0) * N * N
         A = self.inner[chosen] - 0.5 * bent + 0.5 * Q
@@ -322,8 +322,7 @@ class FirthPoints:
 
 def lengths_of(stack: Enclosure) -> np.ndarray:
     """Bound the length of each matrix or vector of a stack, all its numbers taken together."""
-    far = stack.size().high.reshape(stack.shape[0], -1)
-    return np.asarray(safely(np.sqrt(np.einsum("ka,ka->k", far, far))))
+    return lengths_above(stack.size().high)
 
 
 def turned(A: np.ndarray, B: Enclosure) -> Enclosure:

@@ -30,7 +30,7 @@ import numpy as np
 
 from separatrix.certificates.enclosed_functions import chances, exp, softplus
 from separatrix.certificates.enclosed_sums import dot_share, products, row_sums, stacked_products
-from separatrix.certificates.enclosure import Enclosure, safely
+from separatrix.certificates.enclosure import Enclosure, lengths_above, safely
 
 UNSURE = 1e-3  # of a predictor, up to which one look is enough
 
@@ -229,9 +229,8 @@ def _row_lengths(S: Enclosure) -> Enclosure:
     """Enclose the length of every row: of the middles, give or take that of the radii."""
     middle, off = S.middle, S.radius
     length = np.sqrt(np.einsum("ia,ia->i", middle, middle))
-    away = np.sqrt(np.einsum("ia,ia->i", off, off))
     rounding = dot_share(S.shape[1]) * length
-    return Enclosure.around(length, safely(away + rounding)).at_least(0.0)
+    return Enclosure.around(length, safely(lengths_above(off) + rounding)).at_least(0.0)
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,8 @@ __all__ = [
 Number = Any
 Row = Sequence[fmpq]
 INFINITE = "infinite"
-_PRECISIONS = (500, 4_000, 20_000)
+MOST_BITS = 20_000
+_PRECISIONS = (500, 4_000, MOST_BITS)
 _TINY = fmpq(1, 2**9999)
 
 

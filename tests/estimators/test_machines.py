@@ -168,6 +168,18 @@ def test_the_interval_of_the_bias_holds_the_bias():
     assert low <= model.intercept_[0] <= high
 
 
+@pytest.mark.parametrize("weight", [1.0, 1e280])
+def test_the_interval_of_the_bias_is_that_of_the_weights_returned(weight):
+    """With a hard margin it held biases that were best for the weights before their last digits."""
+    X = np.array([[128.0, -128, 0], [0, 0, 0], [-32, 64, -32], [0, 256, 256]])
+    y, signs = [0, 0, 0, 1], np.array([-1.0, -1.0, -1.0, 1.0])
+    for C in (1.0, np.inf):
+        model = sx.LinearSVM(C=C, tol=1e-9).fit(X, y, np.full(4, weight))
+        for bias in model.intercept_interval_:
+            margins = signs * (X @ model.coef_[0] + bias)
+            assert margins.min() >= 1.0 - 1e-11
+
+
 def test_the_bias_without_free_support_vectors_is_the_middle_of_its_interval():
     # Both rows at their cost: any b between leaves both inside the margin.
     machine = sx.LinearSVM(C=0.1).fit([[0.0], [2.0]], [0, 1])

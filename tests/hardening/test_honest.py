@@ -22,6 +22,18 @@ def test_honest_fits_claim_nothing_false(kind):
     assert [false for _, _, false in found if false] == []
 
 
+@pytest.mark.parametrize(
+    ("kind", "number"),
+    [
+        ("inference", 1962),  # an error, off by 3e-8, was outside its own enclosure
+        ("LogisticRegressionPath", 1140),  # it went on for hours
+        ("LogisticRegressionPath", 1656),  # with too few bits the judge saw a gap where none is
+    ],
+)
+def test_fits_that_a_long_run_reported(kind, number):
+    assert honest.attempt(kind, 701, number)[2] == []
+
+
 def test_the_judge_is_awake():
     assert Claim("bound", ">=", 1.0 - 2.0**-53, lambda: honest.exact(1.0)).verdict()
     assert not Claim("bound", "<=", 1.0 - 2.0**-53, lambda: honest.exact(1.0)).verdict()

@@ -459,3 +459,13 @@ def test_weights_next_to_the_limits_are_fitted_or_refused_by_name(method, weight
         found = sx.inference(X, y, method, sample_weight=np.full(6, weight))
     proof = None if found is None else found.certificate
     assert proof is None or proof.check(X, y, np.full(6, weight))
+
+
+def test_a_direction_of_a_thousand_bits_is_proved_again():
+    """Its integers are beyond the largest float, and `check` refused the honest proof."""
+    least = 5e-324
+    X = np.array([[least, -1], [-1, 2], [3, 2], [least, least], [3, 3], [-2, least]])
+    X, y = X[[0, 1, 2, 3, 4, 5, 4, 5]], np.array([1, 0, 1, 1, 1, 0, 0, 1])
+    proof = sx.inference(X, y).certificate
+    assert max(map(abs, proof.direction)) > 2**1024
+    assert proof.check(X, y)

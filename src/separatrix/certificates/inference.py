@@ -298,7 +298,7 @@ class Bounds:
         if self.method != "mle" or not any(direction):
             return False
         self._signs(direction)
-        return direction[j] * side > 0
+        return direction[j] > 0 if side > 0.0 else direction[j] < 0
 
 
 def holds(bounds: Bounds, listed: Sequence[Coefficient]) -> bool:

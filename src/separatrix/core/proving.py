@@ -23,7 +23,7 @@ from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import on_device
 from separatrix.solvers.linear import newton_at_once
 from separatrix.solvers.linear.choose import Plan, Watch, plan
-from separatrix.solvers.linear.model_run import MachineRun
+from separatrix.solvers.linear.model_run import MachineRun, interval_for
 from separatrix.solvers.running.drive import AtOnce, Status, go_on
 
 Result_co = TypeVar("Result_co", covariant=True)
@@ -232,7 +232,9 @@ class Hyperplane:
         if not (found.alpha <= problem.costs).all():
             return
         for hair in _HAIRS:
-            longer = replace(found, w=found.w * (1.0 + hair))
+            w = found.w * (1.0 + hair)
+            interval = interval_for(problem, w, found.bias_interval)
+            longer = replace(found, w=w, bias_interval=interval)
             again = self._proof(longer.w, longer.alpha)
             if again.gap < _MARKEDLY * self.proof.gap:
                 self.claims, self.proof = longer, again

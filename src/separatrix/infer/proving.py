@@ -17,7 +17,6 @@ from separatrix.infer.model import Design, Numbers, Task
 from separatrix.problem.fingerprint import named_rows
 from separatrix.solvers.running.drive import one_thread
 
-_ROUNDING = 1e-8
 _ROOM = 1.0  # a claim is wider than what was found by so many times its width, to either side
 
 
@@ -184,13 +183,11 @@ def _share(pair: Pair) -> Pair:
 
 
 def _moved_inside(table: dict[str, np.ndarray], bounds: Any) -> None:
-    """Move numbers that rounding has put next to their enclosure to its nearer end."""
+    """Move numbers that rounding has put outside their enclosure to its nearer end."""
     for name, (low, high) in bounds.items():
         if name in table:
             inside = np.clip(table[name], low, high)
-            with np.errstate(invalid="ignore"):  # what is infinite stays so
-                close = abs(inside - table[name]) <= _ROUNDING * (1.0 + abs(table[name]))
-            table[name] = np.where(close, inside, table[name])
+            table[name] = np.where(np.isnan(low), table[name], inside)
 
 
 def _enclose_wald(out: dict[str, tuple[np.ndarray, np.ndarray]], task: Task) -> None:

@@ -132,7 +132,7 @@ class MachineRun:
         w, alpha = self._back(state.w), state.alpha
         if self.method is interior_point and self.solver != "gram" and state.memory.has_crossed:
             bias = float(w[0])
-            claims = Claims(w, alpha, _interval_for(problem, w, (bias, bias)))
+            claims = Claims(w, alpha, interval_for(problem, w, (bias, bias)))
             return _clear_of_rounding(problem, claims, state.tol, state.primal)
         if problem.has_free_bias:
             alpha = balanced(alpha, problem.signs, problem.upper)
@@ -203,10 +203,10 @@ def _finished(problem: MachineProblem, claims: Claims) -> Claims:
     least = problem.dual(claims.alpha)
     if not (better and problem.dual(alpha) >= least - 1e-12 * abs(least)):
         return claims
-    return Claims(w, alpha, _interval_for(problem, w, claims.bias_interval))
+    return Claims(w, alpha, interval_for(problem, w, claims.bias_interval))
 
 
-def _interval_for(
+def interval_for(
     problem: MachineProblem, w: np.ndarray, before: tuple[float, float]
 ) -> tuple[float, float]:
     """Return the interval of best biases of new weights, with their own if only rounding parts it.
@@ -215,10 +215,15 @@ def _interval_for(
     that.
     """
     bias = float(w[0])
-    if problem.loss != HINGE or not problem.has_free_bias or problem.is_hard:
+    if not problem.has_free_bias or not (problem.loss == HINGE or problem.is_hard):
         return min(before[0], bias), max(before[1], bias)
     scores = problem.X @ w[1:]
-    low, high = hinge_bias_interval(scores, problem.signs, problem.costs)
+    if problem.is_hard:
+        turns, used = problem.signs - scores, problem.costs > 0.0
+        low = float(turns[used & (problem.signs > 0.0)].max(initial=-np.inf))
+        high = float(turns[used & (problem.signs < 0.0)].min(initial=np.inf))
+    else:
+        low, high = hinge_bias_interval(scores, problem.signs, problem.costs)
     room = _BIAS_ROUNDING * (1.0 + abs(bias) + float(abs(scores).max()))
     if low - room <= bias <= high + room:
         return min(low, bias), max(high, bias)
@@ -245,7 +250,7 @@ def _clear_of_rounding(
         return claims
     longer = w * (1.0 + share)
     return replace(
-        claims, w=longer, bias_interval=_interval_for(problem, longer, claims.bias_interval)
+        claims, w=longer, bias_interval=interval_for(problem, longer, claims.bias_interval)
     )
 
 

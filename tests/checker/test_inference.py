@@ -302,6 +302,17 @@ def test_columns_that_are_nearly_constant_or_parallel(number):
     assert by_checker(whole, X, np.array(y)) == ""
 
 
+def test_an_end_far_from_the_point_that_was_found():
+    """The rows are nearly constant, and their predictors next to 1e8: the inverse was too old."""
+    x = [28823037374855934e9, 2882303735352214e10, 28823037918785801e9, 2882303735328488e10]
+    X, y = (
+        np.array([*x, 2882303819699982e10] * 2)[[0, 1, 2, 3, 4, 3, 4], None],
+        [0, 0, 1, 0, 1, 0, 1],
+    )
+    whole = json.loads(sx.inference(X, np.array(y)).certificate.to_json())
+    assert by_checker(whole, X, np.array(y)) == ""
+
+
 def test_data_that_would_take_hours_are_refused_by_name():
     X, y = drawn(2)
     whole = json.loads(sx.inference(X, y).certificate.to_json())

@@ -87,6 +87,7 @@ def root(
         return Root(theta, [0] * rows.width, look.value, look, look.score)
     Y = near_inverse(_jacobian(look, look.score, free, at))
     theta, look = _closer(rows, theta, unknown, free, level, Y)
+    Y = near_inverse(_jacobian(look, look.score, free, at))
     a = [size(dot(row, _equations(look, free, level))) for row in Y]
     r = [2 * each + 2 for each in a]
     delta = 1024 * sum(r)

@@ -267,7 +267,7 @@ def _add_pairs_at(starts, indices, values, place, bends, shares, matrix, sums): 
 
 FIRST_SET = 20
 _STALLS, _NEARER, _MARKEDLY = 6, 0.95, 0.01
-_CREEPING = 1e-4  # of the gap: a fall so small would take ten thousand updates
+_CREEPING = 1e-3  # of the gap: a fall so small would take a thousand updates
 _FAR_OFF = 5.0  # times the penalty
 _NARROW = 128  # columns
 _WIDER = 3  # than the nonzero weights: the most that a working set grows

@@ -37,7 +37,7 @@ from tests.naive import separation as naive
 import separatrix as sx
 from fuzz.agreement_squares import SQUARES, by_enclosures, is_true
 from fuzz.certificates import clouds
-from fuzz.workers import pool_of
+from fuzz.workers import Followed, pool_of
 from separatrix.certificates.duality_gap import ScaledGap
 from separatrix.certificates.kernel_separation import KernelOverlap
 from separatrix.certificates.reading import VERDICTS, from_json
@@ -469,7 +469,10 @@ _LOOSER = {
 
 
 def loosened(whole: Any) -> Any:
-    """Return the claim with bounds that are a thousandth wider, and by what huge costs round."""
+    """Return the claim with bounds that are a thousandth wider, and by what huge costs round.
+
+    A ridge below the least normal number is none to floats.
+    """
     whole = copy.deepcopy(whole)
     if whole["kind"] in _LOOSER:
         for name, share in _LOOSER[whole["kind"]].items():
@@ -488,6 +491,8 @@ def loosened(whole: Any) -> Any:
         costs = [cost for cost in map(float.fromhex, claim["costs"]) if math.isfinite(cost)]
         above = primal + wider + 1e-9 * max(costs, default=0.0)
         claim |= {"primal": above.hex(), "dual": (dual - wider).hex()}
+        if float.fromhex(claim.get("ridge", "0x0p+0")) < sys.float_info.min:
+            claim["ridge"] = "0x0p+0"
         if "violation" in claim:
             claim["violation"] = (abs(float.fromhex(claim["violation"])) + 1e-3).hex()
     return whole
@@ -527,9 +532,10 @@ def run(
         (seed, begin, min(begin + _CHUNK, genuine), each, tuple(kinds))
         for begin in range(0, genuine, _CHUNK)
     ]
-    with pool_of(workers) as pool:
+    with pool_of(workers) as pool, Followed(genuine) as followed:
         for some, kinds, words in pool.map(_some, tasks):
             counts += some
+            followed.add("genuine", some["genuine"], some["disagreements"])
             seen += kinds
             for text in words:
                 say(text)

@@ -491,7 +491,7 @@ def loosened(whole: Any) -> Any:
         costs = [cost for cost in map(float.fromhex, claim["costs"]) if math.isfinite(cost)]
         above = primal + wider + 1e-9 * max(costs, default=0.0)
         claim |= {"primal": above.hex(), "dual": (dual - wider).hex()}
-        if float.fromhex(claim.get("ridge", "0x0p+0")) < sys.float_info.min:
+        if "ridge" in claim and float.fromhex(claim["ridge"]) < sys.float_info.min:
             claim["ridge"] = "0x0p+0"
         if "violation" in claim:
             claim["violation"] = (abs(float.fromhex(claim["violation"])) + 1e-3).hex()

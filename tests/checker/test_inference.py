@@ -289,14 +289,16 @@ def test_ends_that_the_ridge_alone_decides():
         assert not by_library(whole, X, y)
 
 
-@pytest.mark.parametrize("number", [0, 1])
+@pytest.mark.parametrize("number", [0, 1, 2])
 def test_columns_that_are_nearly_constant_or_parallel(number):
-    """Numbers of 160 bits were too coarse here, and an honest proof was refused."""
+    """Numbers of 160 bits were too coarse here, then of 320: an honest proof was refused."""
     hair = np.array([0.0, 9.18, 11.1, 16.14, 8.38, 13.15, 8.38, 13.15])
+    farther = np.array([6202.0, 7591.0, 837.0, 0.0, 4155.0, 6277.0, 1174.0, 10572.0])
     parallel = np.array([[-1335443.98, 334263912.0], [-1e-22, -1e-19], [-3.955, 0.0]])
     X, y = (
         (2.842169e-8 + 1e-14 * hair[:, None], [1, 1, 0, 1, 0, 0, 0, 1]),
         (parallel[[0, 1, 2, 1, 2]], [1, 0, 1, 0, 1]),
+        (5.82e-4 + 1e-14 * farther[:, None], [0, 1, 1, 0, 1, 0, 0, 1]),
     )[number]
     whole = json.loads(sx.inference(X, np.array(y), "firth").certificate.to_json())
     assert by_checker(whole, X, np.array(y)) == ""

@@ -8,7 +8,7 @@ from tests.problems import as_sparse, problem
 from separatrix.problem.losses import HINGE, LOGISTIC, SQUARED_HINGE
 from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import SignedProblem
-from separatrix.solvers.linear import newton, newton_cg
+from separatrix.solvers.linear import newton, newton_cg, smooth
 from separatrix.solvers.running.drive import Status, solve
 
 METHODS = [newton, newton_cg]
@@ -197,3 +197,12 @@ def test_a_constant_column_of_any_size_changes_nothing_but_the_bias():
                     found.append(state)
                 assert_allclose(found[0].primal, found[1].primal, rtol=1e-8)
                 assert found[1].w[-1] == 0.0
+
+
+def test_a_bias_whose_square_is_no_float():
+    """It costs nothing, and the fit ended in an `OverflowError`."""
+    rows = SignedProblem(np.eye(2), np.array([1.0, -1.0]))
+    state = newton.start(MachineProblem(rows, np.ones(2), LOGISTIC), tol=1e-4)
+    state.w[0] = 1e161
+    smooth.evaluate(state)
+    assert np.isfinite(state.primal)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from functools import cache
 
-BITS, DEEP = 160, 320
+BITS, DEEP = 160, 416
 ONE = 1 << BITS
 _GUARD = 64
 _LOWEST = -5000  # exp of less is below 2**-7200
@@ -18,7 +18,7 @@ _LOWEST = -5000  # exp of less is below 2**-7200
 @cache
 def _ln2(bits: int) -> int:
     """Return ln 2 = 2 atanh(1/3), rounded down, in units of ``2**-(bits + _GUARD)``."""
-    extra = 32  # the 150 terms lose less than one unit each
+    extra = 32  # the 170 terms lose less than one unit each
     term, total, n = (1 << (bits + _GUARD + extra + 1)) // 3, 0, 1
     while term:
         total += term // n
@@ -55,7 +55,7 @@ def exp(x: int, bits: int = BITS) -> tuple[int, int, int]:
     small = rest & ((1 << (step - 8)) - 1)
     value = _table(8, bits)[rest >> step] * _table(16, bits)[rest >> (step - 8) & 255] >> bits
     total, term, n = (1 << bits) + small, small, 2
-    while term:  # below 2**-16: at most ten terms, or eighteen of `DEEP`
+    while term:  # below 2**-16: at most ten terms, or twenty-three of `DEEP`
         term = (term * small >> bits) // n
         total, n = total + term, n + 1
     value = value * total >> bits

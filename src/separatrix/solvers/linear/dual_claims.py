@@ -329,7 +329,8 @@ def charge(problem: MachineProblem, numbers: np.ndarray) -> float:
     half = 0.5 * float(numbers[WEIGHT] * numbers[BALANCE])
     charge = (float(numbers[MULTIPLIER]) + half) * float(numbers[BALANCE])
     if (share := share_of_multiplier(problem, numbers)) > 0.0:
-        charge -= 0.5 * problem.bias_penalty * float(numbers[MULTIPLIER]) ** 2 / share
+        multiplier = float(numbers[MULTIPLIER])
+        charge -= 0.5 * problem.bias_penalty * multiplier * multiplier / share
     return charge
 
 

@@ -190,7 +190,7 @@ def _differentiate(state: MachineState) -> tuple[float, float, float]:
     )
     penalty = problem.ridge * float(w[1:] @ w[1:])
     if problem.rows.fit_intercept:
-        penalty += problem.bias_penalty * float(w[0]) ** 2
+        penalty += problem.bias_penalty * float(w[0]) * float(w[0])
     return 0.5 * penalty + float(loss), float(plus), float(minus)
 
 

@@ -18,7 +18,13 @@ from separatrix.solvers.separability.facial_reduction import Undecided, partitio
 from separatrix.solvers.separability.infinite import row_space
 from separatrix.solvers.separability.peeling import merge, peel
 from separatrix.solvers.separability.row_generation import minimise
-from separatrix.solvers.separability.witness import Basis, exact_multipliers, independent_rows
+from separatrix.solvers.separability.witness import (
+    PRIME,
+    SHORT_PRIME,
+    Basis,
+    exact_multipliers,
+    independent_rows,
+)
 
 PER_KIND = 15
 
@@ -83,6 +89,37 @@ def test_infinite_coefficients_follow_the_definition():
         seen.add(verdict.kind)
     kinds = {"separable", "quasi-separable", "overlapping"}
     assert seen == kinds | {0.0, np.inf, -np.inf, "open"}
+
+
+@pytest.mark.parametrize("prime", [2**61 - 1, 2**31 - 1, PRIME, SHORT_PRIME])
+def test_no_prime_hides_a_row_or_a_column(prime):
+    """Ranks are found modulo a prime: determinants that it divides hung, or gave false columns."""
+    b = int(float(prime))
+    a = b - prime
+    runs = -np.inf if a else 0.0
+    for rows, labels, name, infinite in (
+        ([[a], [b]], [0, 1], "separable", [-np.inf, np.inf]),
+        ([[a, 1.5], [b, -1.0]], [0, 1], "separable", [-np.inf, np.inf, np.nan]),
+        ([[a], [b], [a], [b]], [0, 1, 1, 0], "overlapping", [0.0, 0.0]),
+        ([[a], [b], [a], [5e19]], [0, 1, 1, 1], "quasi-separable", [runs, np.inf]),
+        (
+            [[a, 0], [b, 0], [a, 0], [b, 0], [3, 1], [4, 1]],
+            [0, 1, 1, 0, 1, 1],
+            "quasi-separable",
+            [0.0, 0.0, np.inf],
+        ),
+    ):
+        X = np.array(rows, dtype=float)
+        verdict = sx.separability(X, labels)
+        assert verdict.kind == name
+        np.testing.assert_array_equal(verdict.infinite, infinite)
+        assert verdict.check(X, labels)
+
+
+def test_a_column_of_powers_of_two_depends_on_no_constant():
+    """Its determinant is 2^122 - 1 times a power of two, a multiple of 2^61 - 1."""
+    X = np.array([[2.0**-78, 2.0**-727], [2.0**44, -(2.0**-547)]])
+    np.testing.assert_array_equal(sx.separability(X, [1, 0]).infinite, [np.inf, -np.inf, np.nan])
 
 
 def test_signs_of_infinite_coefficients_do_not_hang_on_the_solver():

@@ -158,7 +158,7 @@ def _refuse_loose(
 
 def rank(data: Data, numbers: Iterable[int], intercept: bool) -> int:
     """Return the rank of some rows modulo a prime: never more than their rank."""
-    prime, found = 2**61 - 1, 0
+    prime, found = 1425089352415399837, 0  # it divides no short sum of powers of two
     one = (1 << -data.exponent) * intercept
     left = [
         dict(zip([-1, *j], [one, *x], strict=True)) for j, x in (data.whole[n] for n in numbers)

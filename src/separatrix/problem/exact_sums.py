@@ -15,7 +15,7 @@ from separatrix._sparse import sparse as sp
 from separatrix.problem.exact import column_floor
 from separatrix.problem.signed import SignedProblem
 
-_PRIMES = (2**31 - 1, 2**31 - 19)
+_PRIMES = (1327217909, 2**31 - 19)  # the first divides no short sum of powers of two
 # Limbs of so many bits, and how many of them add up below 2^53: alone, or times 16 bits.
 _LONG, _ROWS_AT_A_TIME = 26, 1 << 26
 _SHORT, _TERMS = 18, 1 << 18

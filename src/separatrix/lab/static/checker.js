@@ -4,7 +4,7 @@
 import { aligned, compared, ofFloat, ofHexFloat, ofHexInteger, sign, signedSquare, summed, times } from "./dyadic.js";
 
 const FORMAT = "separatrix-certificate-1";
-const PRIME = 2n ** 61n - 1n;
+const PRIME = 1425089352415399837n;
 
 const WITNESS = ["rows", "multipliers"];
 const FIELDS = {

@@ -32,9 +32,11 @@ from separatrix.solvers.separability.row_generation import (
 )
 from separatrix.solvers.separability.witness import (
     Basis,
+    basis_of,
     exact_multipliers,
     independent_rows,
     primitive,
+    vanish,
 )
 
 __all__ = [
@@ -151,7 +153,7 @@ class _Reduction:
             if left * self.rows.width > MOST_CELLS:
                 # Not separable is proved; the exact directions that are left would not fit.
                 raise Undecided(0.0, self.small or smaller_witness(self.tight))
-            self.vectors = self.tight.basis.null_space()
+            self.vectors = self.tight.null_space()
             if not self.vectors:
                 break
             quotient = self.integers.part(self.live).times(self.vectors)
@@ -380,6 +382,14 @@ class Tight:
             kept = independent_rows(self.basis.rows + lists)
         self.basis_rows = [candidates[i] for i in kept]
         self.basis = Basis([(self.basis.rows + lists)[i] for i in kept], self.width)
+
+    def null_space(self) -> list[list[int]]:
+        """Return vectors that span all w of product 0 with every row: the prime may hide a row."""
+        vectors = self.basis.null_space()
+        if not vanish(self.lists, vectors):
+            kept, self.basis, vectors = basis_of(self.lists, self.width)
+            self.basis_rows = [self.rows[i] for i in kept]
+        return vectors
 
     def _absorb(self, total: list[int]) -> int:
         """Change the multipliers so that their sum cancels ``total * scale``; return the scale."""

@@ -23,7 +23,13 @@ import numpy as np
 from separatrix.problem.exact import SignedRows
 from separatrix.solvers.separability.ball_simplex import alternative
 from separatrix.solvers.separability.facial_reduction import products, whole
-from separatrix.solvers.separability.witness import Basis, independent_rows, primitive
+from separatrix.solvers.separability.witness import (
+    Basis,
+    basis_of,
+    independent_rows,
+    primes,
+    primitive,
+)
 
 __all__ = ["OPEN", "UNKNOWN", "infinite_coefficients", "row_space"]
 
@@ -36,22 +42,29 @@ Decide = Callable[[SignedRows], Any]
 
 
 def row_space(rows: SignedRows, known: list[int], seed: int = 0) -> Basis:
-    """Return a basis of the space all rows span, starting from rows known to be of use."""
+    """Return a basis of the space all rows span, starting from rows known to be of use.
+
+    Its pivots are the columns that do not depend on columns to their left.
+    """
     integers = rows.integers
     rng = np.random.default_rng(seed)
     sample = rng.permutation(len(rows))[: 2 * rows.width]
     candidates = np.array([*known, *sample.tolist()], dtype=np.int64)
     lists = integers.lists(candidates)
+    others, size = primes(), -1
+    prime = next(others)
     while True:
-        kept = independent_rows(lists)
-        basis = Basis([lists[i] for i in kept], rows.width)
-        if len(kept) in (rows.width, len(rows)):  # no space is larger
+        kept = independent_rows(lists, prime)
+        basis = Basis([lists[i] for i in kept], rows.width, prime)
+        outside = np.zeros(0, dtype=np.int64)
+        if len(kept) not in (rows.width, len(rows)):  # else no space is larger
+            vectors = basis.null_space()
+            outside = np.flatnonzero(integers.times(vectors).signs().any(axis=1))
+        if outside.size == 0 and basis.has_first_pivots():
             return basis
-        vectors = basis.null_space()
-        outside = np.flatnonzero(integers.times(vectors).signs().any(axis=1))
-        if outside.size == 0:
-            return basis
-        lists = basis.rows + integers.lists(outside[: 2 * rows.width])
+        if outside.size == 0 or len(kept) == size:
+            prime = next(others)  # it divides what makes rows or columns independent
+        size, lists = len(kept), basis.rows + integers.lists(outside[: 2 * rows.width])
 
 
 def infinite_coefficients(
@@ -79,8 +92,7 @@ def infinite_coefficients(
     tight = [
         [row[j] for j in kept] for row in rows.integers.lists(np.array(tight_basis, dtype=int))
     ]
-    tight = [tight[i] for i in independent_rows(tight)]
-    moving = Basis(tight, len(kept)).null_space()
+    moving = basis_of(tight, len(kept))[2]
     running = [p for p in range(len(kept)) if any(vector[p] for vector in moving)]
     reduced = _without_aliases(rows, direction, space)
     first = whole([reduced[j] for j in kept])

@@ -18,9 +18,11 @@ is right: so it is tried early, and taken if it is short.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, reduce
+from itertools import count
 from math import gcd, isqrt, lcm
 from typing import Any
 
@@ -30,15 +32,19 @@ import numpy as np
 __all__ = [
     "Basis",
     "DigitSolver",
+    "basis_of",
     "exact_multipliers",
     "independent_rows",
     "inverse_modulo",
+    "primes",
     "primitive",
+    "vanish",
 ]
 
 
-PRIME = 2**61 - 1
-SHORT_PRIME = 2**31 - 19  # three times as fast, for matrices where that is seconds
+# Next to 2^61 and 2^31 over the golden ratio: they divide no short sum of powers of two.
+PRIME = 1425089352415399837
+SHORT_PRIME = 1327217909  # three times as fast, for matrices where that is seconds
 LARGE = 40_000  # entries
 BITS = 40
 DIGITS_FROM = 100  # rows; fewer are solved as fast by flint
@@ -57,16 +63,22 @@ def _pivots(reduced: Any, rank: int) -> list[int]:
     return found
 
 
-def _modular(rows: Lists) -> Any:
-    prime = PRIME if len(rows) * len(rows[0]) < LARGE else SHORT_PRIME
+def primes() -> Iterator[int]:
+    """Yield 0, for the primes above, and then others: what all of them divide is 0."""
+    yield 0
+    yield from (p for p in count(PRIME + 2, 2) if flint.fmpz(p).is_prime())
+
+
+def _modular(rows: Lists, prime: int) -> Any:
+    prime = prime or (PRIME if len(rows) * len(rows[0]) < LARGE else SHORT_PRIME)
     return flint.nmod_mat(flint.fmpz_mat(rows), prime)
 
 
-def independent_rows(rows: Lists) -> list[int]:
-    """Return the first rows, in the order given, that are independent (modulo the prime)."""
+def independent_rows(rows: Lists, prime: int = 0) -> list[int]:
+    """Return the first rows, in the order given, that are independent (modulo a prime)."""
     if not rows or not rows[0]:
         return []
-    return _pivots(*_modular(rows).transpose().rref())
+    return _pivots(*_modular(rows, prime).transpose().rref())
 
 
 def primitive(values: list[int]) -> list[int]:
@@ -81,13 +93,26 @@ class Basis:
 
     rows: Lists
     width: int
+    prime: int = 0
 
     @cached_property
     def pivots(self) -> list[int]:
-        """Columns on which the rows are independent."""
+        """Columns on which the rows are independent: the first, unless the prime hides some."""
         if len(self.rows) == self.width:
             return list(range(self.width))
-        return _pivots(*_modular(self.rows).rref()) if self.rows else []
+        return _pivots(*_modular(self.rows, self.prime).rref()) if self.rows else []
+
+    def has_first_pivots(self) -> bool:
+        """Whether every other column depends on pivots to its left, exactly."""
+        early = [j for j in range(max(self.pivots, default=0)) if j not in set(self.pivots)]
+        if not early:
+            return True
+        found, _ = self._solved([[row[j] for row in self.rows] for j in early], transposed=False)
+        return not any(
+            value and at > j
+            for j, column in zip(early, found, strict=True)
+            for at, value in zip(self.pivots, column, strict=True)
+        )
 
     @cached_property
     def _square_rows(self) -> Lists:
@@ -164,6 +189,24 @@ class Basis:
                 vector[at] = -value
             vectors.append(primitive(vector))
         return vectors
+
+
+def vanish(rows: Lists, vectors: Lists) -> bool:
+    """Whether the product of every row with every vector is 0."""
+    if not rows or not vectors:
+        return True
+    return not any((flint.fmpz_mat(rows) * flint.fmpz_mat(vectors).transpose()).entries())
+
+
+def basis_of(rows: Lists, width: int) -> tuple[list[int], Basis, Lists]:
+    """Return which rows are a basis, that basis and its null space: no prime hides a row."""
+    for prime in primes():
+        kept = independent_rows(rows, prime)
+        basis = Basis([rows[i] for i in kept], width, prime)
+        vectors = basis.null_space()
+        if vanish(rows, vectors):
+            return kept, basis, vectors
+    raise AssertionError("no number is a multiple of every prime")
 
 
 def rounded(guess: np.ndarray, shift: np.ndarray | None = None) -> list[int]:

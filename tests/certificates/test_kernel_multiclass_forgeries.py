@@ -27,8 +27,8 @@ def test_a_certificate_survives_its_file(kernel):
     assert again.to_json() == text
     assert again.gap == proof.gap
     assert again.holds
-    assert "proved: no model of" in str(again)
-    assert str(again) == "proved: " + prove_again(json.loads(text), X, codes)
+    assert "claimed by a file: no model of" in str(again)
+    assert again.in_words() == "proved: " + prove_again(json.loads(text), X, codes)
     for rows in (X, sp.csr_array(X), np.asfortranarray(X)):
         assert again.check(rows, codes)
     assert not again.check(X + 1e-9, codes)

@@ -246,11 +246,11 @@ def test_the_closest_row_and_the_margin_are_part_of_the_claim():
         assert not replace(bounds, separation=replace(proof, **changed)).check(X, y)
 
 
-def test_a_claim_that_was_read_does_not_say_that_it_is_refuted():
+def test_a_claim_that_was_read_says_neither_that_it_is_proved_nor_that_it_is_refuted():
     X, y = np.array([[1.0], [5.0]]), np.array([0, 1])
     proof = check_separation(problem_from(X, y, True), np.array([-3.0, 1.0]))
     read = from_json(proof.to_json())
-    assert str(read) == "proved: all 2 rows lie strictly on their own side (exact)"
+    assert str(read) == "claimed by a file: all 2 rows lie strictly on their own side (exact)"
     assert read.check(X, y)
 
 

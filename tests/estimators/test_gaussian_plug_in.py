@@ -165,3 +165,11 @@ def test_constant_columns_leave_the_frequencies(covariance, shrinkage):
     model = sx.GaussianPlugIn(covariance, shrinkage=shrinkage).fit(X, y)
     assert model.certificate_.check(X, y)
     assert_allclose(model.predict_proba(X), np.tile([0.4, 0.6], (5, 1)))
+
+
+@pytest.mark.parametrize("model", [sx.GaussianPlugIn(), sx.Fisher()])
+def test_weights_that_leave_no_scatter_are_refused_by_name(model):
+    """Its directions overflowed, and NumPy found no eigenvalues."""
+    X = [[8.5467064e10], [8.54670809e10], [8.54662749e10], [8.54678017e10], [8.54677842e10]]
+    with pytest.raises(sx.DataError, match="Divide large columns"):
+        model.fit(X, [0, 0, -1, 1, 1], [1e-300, 1e12, 1.0, 1e-300, 1.0])

@@ -403,7 +403,7 @@ class DualityGap(TwoBounds):
         missed = violations(self.loss, *points, w, self.ridge, terms.total.middle)
         return {"violations": missed, "margins": points[2]}
 
-    def __str__(self) -> str:
+    def _sentence(self) -> str:
         return self._in_words(f"hyperplane{'' if self.ridge else WITHIN} lowers")
 
 
@@ -485,5 +485,6 @@ class ScaledGap(Written):
         """Return what says of which data this is a claim: of the divided columns."""
         return self.machines[0]
 
-    def __str__(self) -> str:
-        return f"{self.inner}; each column divided by a power of two near its largest entry"
+    def _sentence(self) -> str:
+        inner = self.inner.in_words()
+        return f"{inner}; each column divided by a power of two near its largest entry"

@@ -123,7 +123,7 @@ class FewestErrors(Written, AboutData):
         meant = named and unit == self.unit and self.intercept is True
         return meant and proves_errors(problem, masses, self)
 
-    def __str__(self) -> str:
+    def _sentence(self) -> str:
         found, least = at_most(self.errors * self.unit, 12), at_least(self.lower * self.unit, 12)
         how = {"cells": "all cells recounted", "nothing": "no proof of more"}.get(
             self.by, f"{len(self.witnesses)} witnesses"

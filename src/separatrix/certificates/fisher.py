@@ -86,7 +86,7 @@ class FisherDirection(Written):
         """Return what says of which data this is a claim."""
         return self.squares.named(self.rows_sha256, self.names)
 
-    def __str__(self) -> str:
+    def _sentence(self) -> str:
         ratio = f"the ratio of scatters is at least {at_least(self.ratio, 6)}"
         if self.bound == math.inf:
             return f"no bound was proved; {ratio}"
@@ -217,7 +217,7 @@ class FisherDirections(Written, AboutData):
             raise DataError(NO_FILE_FORM)
         return super().claim() | {"directions": self.directions.T}
 
-    def __str__(self) -> str:
+    def _sentence(self) -> str:
         if not self.holds:
             return "not proved: rounding leaves ratios or weights open"
         ratios = ", ".join(at_least(low, 9) for low in self.lower)

@@ -79,7 +79,7 @@ class GaussianEstimates(AboutData):
             return False
         return all(new <= old for new, old in zip(again.errors, self.errors, strict=True))
 
-    def __str__(self) -> str:
+    def _sentence(self) -> str:
         if not self.holds:
             return "not proved: rounding leaves means or covariances open"
         rule, means = "", at_most(self.means, 2)

@@ -415,7 +415,7 @@ class InferenceProof(Written, AboutData):
         point = np.array(self.point, dtype=np.float64)
         return Bounds(rows, self.method, self.level, self.quantile, point, self.direction)
 
-    def __str__(self) -> str:
+    def _sentence(self) -> str:
         return f"proved: {said(self)}"
 
     def to_json(self) -> str:

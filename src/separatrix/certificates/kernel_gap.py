@@ -227,7 +227,7 @@ class KernelGap(KernelClaim):
             and bool(found.shown()["violation"] <= self.violation)
         )
 
-    def __str__(self) -> str:
+    def _sentence(self) -> str:
         if not self.is_convex:
             return (
                 "the kernel is not positive, so only this is proved: no pair of multipliers is out "
@@ -250,9 +250,9 @@ class KernelGaps(EachMachine):
         each = [(j, i) for i in range(k) for j in range(i + 1, k)]
         return pairs in (rest, each) and _check_all(self.machines, X, y)
 
-    def __str__(self) -> str:
+    def _sentence(self) -> str:
         bent = [machine for machine in self.machines if not machine.is_convex]
-        return str(bent[0]) if bent else super().__str__()
+        return bent[0].in_words() if bent else super()._sentence()
 
 
 def _check_all(machines: tuple[KernelGap, ...], X: Any, y: Any) -> bool:
@@ -348,7 +348,7 @@ class KernelMulticlassGap(NamedMultipliers, KernelClaim):
 
         yield Found(primal, dual)
 
-    def __str__(self) -> str:
+    def _sentence(self) -> str:
         if not self.is_convex:
             return "not proved: the kernel is not positive, and better models may exist"
         many = f"{len(self.classes)} weight vectors"

@@ -97,7 +97,7 @@ class KernelSeparation(OfKernel):
             and (self.lower > 0.0 or self.lower == -math.inf)  # else there is no bound to claim
         )
 
-    def __str__(self) -> str:
+    def _sentence(self) -> str:
         if not self.holds:
             return f"proved: at least {self.right} of {self.n_rows} rows are on their own side"
         said = f"proved: all {self.n_rows} rows lie strictly on their own side"
@@ -203,7 +203,7 @@ class KernelOverlap(OfKernel):
         root = square.at_least(0.0).root()
         return float((root / Enclosure.exact(alpha).sum()).high), length
 
-    def __str__(self) -> str:
+    def _sentence(self) -> str:
         if not self.holds:
             return "not proved: rounding leaves a margin possible"
         which = f"row {self.rows[0]}" if len(self.rows) == 1 else f"{len(self.rows)} rows"

@@ -146,7 +146,7 @@ class LeastSquaresOptimality(SquaresClaim):
         """Return what encloses the bounds."""
         return SquaresBounds
 
-    def __str__(self) -> str:
+    def _sentence(self) -> str:
         data = "data, the rows of the ridge among them," if self.ridge else "data"
         moved = at_most(self.perturbation, 2)
         said = f"the exact solution of {data} that differ by at most {moved}"

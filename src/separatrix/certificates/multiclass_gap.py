@@ -179,7 +179,7 @@ class WeightsByClass(TwoBounds):
         spent = norm(self.weights[:, 1:], self._biases, self._penalty or 0.0, ridge)
         return spent + losses_of(losses, self.costs)
 
-    def __str__(self) -> str:
+    def _sentence(self) -> str:
         return self._in_words(f"{len(self.classes)} weight vectors lower")
 
 

@@ -43,7 +43,7 @@ class NonNegativeOptimality(SquaresClaim):
         """Return what encloses the bounds."""
         return _Bounds
 
-    def __str__(self) -> str:
+    def _sentence(self) -> str:
         gap, moved = at_most(self.gap, 2), at_most(self.perturbation, 2)
         said = f"the squared error is within {gap} of the least of weights not below 0"
         if self.perturbation < self.gap:

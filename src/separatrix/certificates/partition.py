@@ -68,7 +68,7 @@ class Partition(Written, AboutData):
         """Return what is claimed, field by field."""
         return {name: value for name, value in super().claim().items() if name != "weights"}
 
-    def __str__(self) -> str:
+    def _sentence(self) -> str:
         if self.kind == "separation":
             return f"proved: all {self.n_rows} rows lie strictly on their own side (exact)"
         if self.kind == "overlap":

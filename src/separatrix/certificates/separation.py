@@ -85,7 +85,7 @@ class Separation(Written, AboutData):
         """Whether the weights are those of such a problem: one list, or one a class."""
         return [len(each) for each in self.weights] == [1 + self.n_features] * n_vectors(problem)
 
-    def __str__(self) -> str:
+    def _sentence(self) -> str:
         if self.holds:
             closest = "" if self.worst_row is None else f"; closest is row {self.worst_row}"
             return f"proved: all {self.n_rows} rows lie strictly on their own side (exact{closest})"
@@ -274,12 +274,12 @@ class MarginBounds(Written):
         """Return what says of which data this is a claim."""
         return self.separation
 
-    def __str__(self) -> str:
+    def _sentence(self) -> str:
         upper = at_most(self.upper, 6)
         if self.holds:
             between = f"between {at_least(self.lower, 6)} and {upper}"
-            return f"{self.separation}; the largest margin lies {between}"
-        return f"proved: no hyperplane has a margin above {upper}; {self.separation}"
+            return f"{self.separation.in_words()}; the largest margin lies {between}"
+        return f"proved: no hyperplane has a margin above {upper}; {self.separation.in_words()}"
 
 
 def check_margin_bounds(

@@ -78,7 +78,7 @@ class SoftmaxGap(WeightsByClass):
         super().require_sound()
         require(self.ridge in (0.0, 1.0), "ridge must be 0 or 1")
 
-    def __str__(self) -> str:
+    def _sentence(self) -> str:
         return self._in_words(
             f"{len(self.classes)} weight vectors{'' if self.ridge else WITHIN} lower"
         )

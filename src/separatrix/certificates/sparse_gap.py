@@ -274,7 +274,7 @@ class SparseGap(SparseClaim, DualityGap):
         """Whether a share of every size of u is at most l."""
         return bool(_most_of(sizes.high, share).high <= self.l1)
 
-    def __str__(self) -> str:
+    def _sentence(self) -> str:
         return self._in_words("hyperplane lowers")
 
 

@@ -55,8 +55,8 @@ class SparseSoftmaxGap(SparseClaim, SoftmaxGap):
         WeightsByClass.require_sound(self)
         self._require_sparse()
 
-    def __str__(self) -> str:
-        return WeightsByClass.__str__(self)
+    def _sentence(self) -> str:
+        return WeightsByClass._sentence(self)
 
     def _found(self, X: Any, codes: np.ndarray, wide: float) -> Iterator[Found]:
         """Bound errors for all classes at once, which is cheaper, and then class by class."""

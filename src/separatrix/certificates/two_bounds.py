@@ -16,7 +16,7 @@ import json
 import math
 from collections import UserString
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self
@@ -42,9 +42,32 @@ NO_FILE_FORM = (
 )
 
 
+class Said:
+    """A claim that `str` says in one sentence: one from a file as claimed, until it is checked."""
+
+    is_read = False
+
+    def _sentence(self) -> str:
+        raise NotImplementedError
+
+    def in_words(self) -> str:
+        """Say what is proved, of a claim that was checked."""
+        return self._sentence()
+
+    def __str__(self) -> str:
+        said = self._sentence()
+        return said.replace("proved", "claimed by a file", 1) if self.is_read else said
+
+
+def read(claim: Any) -> Any:
+    """Return a claim from a file, marked as such."""
+    object.__setattr__(claim, "is_read", True)  # claims are frozen
+    return claim
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
-class AboutData:
-    """A claim about so many rows, features and classes; `str` says it in one sentence."""
+class AboutData(Said):
+    """A claim about so many rows, features and classes."""
 
     intercept: bool = True
     data_sha256: str | UserString = ""
@@ -81,7 +104,7 @@ def are_rows(rows: Sequence[int], values: Sequence[Any], count: int) -> bool:
     return different and min(rows) >= 0 and max(rows) < count
 
 
-class Written:
+class Written(Said):
     """A claim of a kind that is written as JSON."""
 
     kind = ""
@@ -132,7 +155,7 @@ def _plain(value: Any, name: str = "") -> Any:
     elif isinstance(value, Kernel):
         value = {each: getattr(value, each) for each in KERNEL}
     elif is_dataclass(value):
-        value = vars(value)
+        value = {each.name: getattr(value, each.name) for each in fields(value)}
     elif name == "witnesses" and isinstance(value, tuple):
         value = [dict(zip(WITNESS, each, strict=True)) for each in value]
     if isinstance(value, dict):
@@ -314,7 +337,7 @@ class TwoBounds(Written, AboutData):
 
 
 @dataclass(frozen=True, eq=False)
-class EachMachine:
+class EachMachine(Said):
     """One certificate a machine, where there are several classes."""
 
     _what: ClassVar[str] = "hyperplane"
@@ -332,7 +355,7 @@ class EachMachine:
         """Whether every machine has its claim."""
         return all(machine.holds for machine in self.machines)
 
-    def __str__(self) -> str:
+    def _sentence(self) -> str:
         return (
             f"proved: no {self._what} lowers the objective of any of the {len(self.machines)} "
             f"models{self._which} by more than {at_most(self.gap, 2)} of it"

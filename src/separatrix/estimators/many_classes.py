@@ -20,7 +20,7 @@ from sklearn.utils.validation import (
 )
 
 from separatrix._device import on_host
-from separatrix.certificates.two_bounds import parts_hold
+from separatrix.certificates.two_bounds import Said, parts_hold, read
 from separatrix.core.checks import several_classes
 from separatrix.core.linear_model import SCORES_ONLY, Absent, available_unless, pairs_of, tally
 from separatrix.estimators._base import AnswersInKind
@@ -152,7 +152,8 @@ class ManyClasses(AnswersInKind, MetaEstimatorMixin, ClassifierMixin, BaseEstima
         """The certificates of all machines as one; ``check(X, y)`` proves each again."""
         check_is_fitted(self)
         names = tuple(str(name) for name in self.classes_)
-        return PartProofs(tuple(self.certificates_), self._pairs(), names)
+        proof = PartProofs(tuple(self.certificates_), self._pairs(), names)
+        return read(proof) if any(part and part.is_read for part in proof.parts) else proof
 
     def check(self, X: Any, y: Any) -> bool:
         """Prove the certificate of every machine again from the data."""
@@ -291,7 +292,7 @@ class OneVsOne(ManyClasses):
 
 
 @dataclass(frozen=True, eq=False)
-class PartProofs:
+class PartProofs(Said):
     """One certificate a model, checked on its rows: of class b against a (-1: all others).
 
     A model that has none has None here, and then the whole does not hold.
@@ -320,13 +321,12 @@ class PartProofs:
             return False
         return parts_hold(self.parts, self.sides, X, codes)
 
-    def __str__(self) -> str:
-        """Say in one sentence what is proved."""
+    def _sentence(self) -> str:
         if self.missing:
             return f"not proved: {self.missing} of {len(self.parts)} models have no certificate"
         if not self.holds:
-            return next(str(part) for part in self.parts if not part.holds)
-        first = str(self.parts[0]).removeprefix("proved: ")
+            return next(part.in_words() for part in self.parts if not part.holds)
+        first = self.parts[0].in_words().removeprefix("proved: ")
         return f"proved of each of the {len(self.parts)} models; of the first: {first}"
 
 

@@ -363,7 +363,7 @@ def machine_facts(machine: Any, X: Any, y: np.ndarray, checked: bool | None) -> 
         training_errors=int(np.count_nonzero(machine.predict(X) != y)),
         n_machines=len(proofs),
         certificate=digest("\n".join(one.to_json() for one in proofs)),
-        proof=str(proof),
+        proof=proof.in_words() if checked else str(proof),
         checked=checked,
         l1_ratio=ratio_of(machine),
     )

@@ -56,7 +56,7 @@ def prove_again(whole: Any, X: Any, labels: Any) -> str:
             raise Refused(NOT_THESE)
         if about.kind in VERDICTS:
             return f"{about.kind}, checked on {X.shape[0]} rows"
-        return str(proof).removeprefix("proved: ")
+        return str(proof.in_words()).removeprefix("proved: ")
     if about.decimals:
         try:
             X = times_powers_of_ten(problem_from(X, labels, True).X, tuple(about.decimals))

@@ -163,7 +163,7 @@ def _require_named(proof: Any, data: TrainingRows) -> None:
 def _sentence(proof: Any) -> str:
     if isinstance(proof, Separation):
         return f"the weights separate all {proof.n_rows} rows"
-    return str(proof).removeprefix("proved: ")
+    return str(proof.in_words()).removeprefix("proved: ")
 
 
 def _many(model: Any, data: TrainingRows, not_proved: list[str]) -> str:

@@ -253,6 +253,10 @@ class Unpacker:
         record = kind(**{key: self.unpack(each) for key, each in plain["fields"].items()})
         if name == "Kernel":
             require_kernel(record)
+        if hasattr(record, "in_words"):
+            from separatrix.certificates.two_bounds import read
+
+            read(record)
         return record
 
     def _status(self, plain: Any) -> Any:

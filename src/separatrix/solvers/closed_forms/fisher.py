@@ -163,6 +163,8 @@ def _project_on_means(A: WithinRows, M: FloatArray) -> Division:
 
 def _directions(A: WithinRows, M: FloatArray, Z: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return directions of unit variance within classes, best first, and their ratios."""
+    if not np.isfinite(Z).all():  # the estimators report what overflows
+        return np.full((len(Z), 1), np.nan), np.full(1, np.nan)
     roots = np.sqrt(A.class_masses / A.mass)
     largest = float(np.abs(Z).max(initial=0.0))
     Z = Z / largest if largest > 0.0 else Z  # a direction has no size

@@ -5,6 +5,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import separatrix as sx
+from separatrix.storage.model_proof import prove_model
 
 
 def test_columns_that_lose_digits_when_divided_get_no_bound():
@@ -59,3 +60,20 @@ def test_the_bound_is_that_of_the_hard_margin_through_the_origin():
         hard = sx.LinearSVM(C=np.inf, fit_intercept=False, tol=1e-9).fit(rows, y)
         expected = (rows**2).sum(axis=1).max() * (hard.coef_**2).sum()
         assert sx.Perceptron().fit(X, y).novikoff_.bound == pytest.approx(expected, rel=1e-6)
+
+
+def test_the_margin_is_that_of_the_weights_returned():
+    """In the units of the columns they lost digits, and the margin was that of those before."""
+    X = np.array(
+        [
+            [1.56221285e220, -1.10500461e-276, -9.63511212e-013],
+            [-3.56885508e220, 8.00506909e-277, -2.31705339e-013],
+            [2.17843778e220, -6.54453424e-277, 2.61571692e-013],
+            [1.50152159e220, 9.56260393e-278, -6.39488667e-013],
+            [-1.40619570e220, -1.79357453e-276, 3.01085119e-013],
+        ]
+    )
+    y = np.array([1, 0, 2, 1, 0])
+    model = sx.Perceptron(average=True, learning_rate=1e-100, order="worst", scale=True).fit(X, y)
+    assert model.novikoff_.margin < 0.03362
+    assert prove_model(model, X, y)[0]

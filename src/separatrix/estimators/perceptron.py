@@ -262,7 +262,7 @@ class Perceptron(LinearClassifier):
         self.errors_: int | None = misplaced(run.given, w)
         # Powers of two change no sign, so what was found for scaled columns holds for these.
         self.certificate_ = check_separation(run.given, w, self._class_names())
-        self.novikoff_ = self._mistake_bound(run, state)
+        self.novikoff_ = self._mistake_bound(run, state, run.from_given(w))
         visits = state.passes * run.problem.n_rows
         # What `partial_fit` goes on from: the last weights, the answer, the visits averaged.
         self._stream = (run.as_given(state.w), w, visits)
@@ -275,15 +275,13 @@ class Perceptron(LinearClassifier):
             )
         return self
 
-    def _mistake_bound(self, run: Run, state: Any) -> Novikoff | None:
+    def _mistake_bound(self, run: Run, state: Any, w: np.ndarray) -> Novikoff | None:
         if self.update != "single" or self.decay != 0.0 or not self.certificate_.holds:
             return None
         if run.exponents is not None and not divides_exactly(run.given.X, run.exponents):
             return None  # the run was on rows that had lost digits: its mistakes are not these
         first = run.settings["first"]
-        found = mistake_bound(
-            run.problem, state.answer, state.updates, first, float(self.learning_rate)
-        )
+        found = mistake_bound(run.problem, w, state.updates, first, float(self.learning_rate))
         # More updates than mistakes are possible: products vanished, and rows that were right
         # were taken for mistakes.
         return found if found.holds or not math.isfinite(found.bound) else None

@@ -211,6 +211,15 @@ class Run:
                 coef = weights_of_undivided(coef, self.exponents)
         return np.asarray(self.given.homogeneous(coef, intercept))
 
+    def from_given(self, w: np.ndarray) -> np.ndarray:
+        """Return weights for the columns as they were given as weights for those of the run."""
+        coef, intercept = self.given.weights(w)
+        if self.exponents is not None:
+            coef = np.ldexp(coef, self.exponents)
+        if self.order is not None:
+            coef = packed_weights(coef, self.order)
+        return np.asarray(self.problem.homogeneous(coef, intercept))
+
     @classmethod
     def of(
         cls,

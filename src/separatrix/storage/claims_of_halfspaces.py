@@ -26,7 +26,6 @@ from separatrix.core.models import fresh
 from separatrix.core.novikoff import mistake_bound
 from separatrix.core.thresholds import AlarmBound
 from separatrix.problem.canonical import problem_from, whole_weights
-from separatrix.problem.equilibrate import packed_weights
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.running.drive import Status
 from separatrix.storage.claims_of_gaps import THRESHOLD
@@ -135,12 +134,7 @@ def _bounds_mistakes(model: Any, proof: Separation, data: TrainingRows) -> bool:
     run = fresh(model)._run(data.X, data.y)
     if model.update != "single" or model.decay != 0.0:
         return False
-    coef, intercept = run.given.weights(np.array(proof.weights).ravel())
-    if run.exponents is not None:
-        coef = np.ldexp(coef, run.exponents)
-    if run.order is not None:
-        coef = packed_weights(coef, run.order)
-    w = run.problem.homogeneous(coef, intercept)
+    w = run.from_given(np.array(proof.weights).ravel())
     first, rate = run.settings["first"], float(model.learning_rate)
     again, kept = mistake_bound(run.problem, w, model.n_iter_, first, rate), model.novikoff_
     return bool(

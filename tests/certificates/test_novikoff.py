@@ -77,3 +77,10 @@ def test_the_margin_is_that_of_the_weights_returned():
     model = sx.Perceptron(average=True, learning_rate=1e-100, order="worst", scale=True).fit(X, y)
     assert model.novikoff_.margin < 0.03362
     assert prove_model(model, X, y)[0]
+
+
+def test_lengths_whose_squares_are_no_floats():
+    """Both halves of the proof ended in an `OverflowError`."""
+    proof = sx.novikoff(sx.Perceptron(), np.array([[1e200], [-3e200], [2e200]]), [0, 1, 0])
+    assert np.isfinite(proof.most).all()
+    assert (proof.length <= proof.most).all()

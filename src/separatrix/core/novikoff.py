@@ -185,7 +185,7 @@ def novikoff_proof(problem: Problem, visited: Any, rate: float = 1.0) -> Novikof
         along=along,
         least=along[0] + steps * rate * bounds[0],
         length=np.linalg.norm(weights, axis=1),
-        most=np.sqrt(start**2 + steps * (rate * found.radius) ** 2),
+        most=np.hypot(start, np.sqrt(steps) * (rate * found.radius)),
     )
 
 

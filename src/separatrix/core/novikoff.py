@@ -172,10 +172,11 @@ def novikoff_proof(problem: Problem, visited: Any, rate: float = 1.0) -> Novikof
     u, bounds = widest(problem, last)
     mistakes = len(weights) - 1
     found = bounded(problem, bounds[0], mistakes, first, rate)
-    size = float(np.linalg.norm(u))
-    along = weights @ u / size if size > 0.0 else np.zeros(len(weights))
+    unit, u = power_above(weights), u / power_above(u)
+    scaled, size = weights / unit, float(np.linalg.norm(u))
+    along = unit * (scaled @ u / size) if size > 0.0 else np.zeros(len(weights))
+    length = unit * np.linalg.norm(scaled, axis=1)
     steps = np.arange(len(weights), dtype=np.float64)
-    start = float(np.linalg.norm(first))
     return NovikoffProof(
         R=found.radius,
         B=math.inf if bounds[0] <= 0.0 else 1.0 / bounds[0],
@@ -184,9 +185,14 @@ def novikoff_proof(problem: Problem, visited: Any, rate: float = 1.0) -> Novikof
         mistakes=mistakes,
         along=along,
         least=along[0] + steps * rate * bounds[0],
-        length=np.linalg.norm(weights, axis=1),
-        most=np.hypot(start, np.sqrt(steps) * (rate * found.radius)),
+        length=length,
+        most=np.hypot(length[0], np.sqrt(steps) * (rate * found.radius)),
     )
+
+
+def power_above(values: np.ndarray) -> float:
+    """Return the power of two next to the largest: in its units no square overflows."""
+    return float(np.ldexp(0.5, np.frexp(np.abs(values).max(initial=0.0))[1]))
 
 
 # ---- how far from the optimum a stochastic gradient run stopped: a bound from below, and its proof

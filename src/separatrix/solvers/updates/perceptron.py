@@ -109,7 +109,8 @@ class State(drive.State):
         """No hyperplane has a larger margin: the updates are a sum of rows, their mean is a point
         of the convex hull, and every margin is at most the length of such a point."""
         mass = float(self.memory.sums[MASS])
-        return float(np.linalg.norm(self.w - self.first)) / mass if mass > 0.0 else np.inf
+        with np.errstate(over="ignore"):
+            return float(np.linalg.norm(self.w - self.first)) / mass if mass > 0.0 else np.inf
 
     @property
     def average(self) -> np.ndarray:

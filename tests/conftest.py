@@ -4,6 +4,7 @@ import os
 import re
 import sys
 import threading
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,8 @@ settings.register_profile(
     max_examples=25 if is_interpreted() else {"few": 15, "many": 40, "all": 150}[AMOUNT],
 )
 settings.load_profile("separatrix")
+
+MEASURED = 2  # parameters of a test with which its coverage is measured
 
 # A command in backquotes: what brings the missing thing.
 NAMED_COMMAND = re.compile("`[^`]+`")
@@ -42,7 +45,11 @@ def passed_before():
 
 
 def measured_without_compiling():
-    """Return a plugin that measures no coverage while numba compiles, which it slows by half."""
+    """Return a plugin that measures the coverage of what costs little.
+
+    It slows numba by half: nothing is measured while that compiles. And of a test with many
+    parameters the first few run nearly all lines that the others do.
+    """
     from numba.core import event
 
     from coverage import Coverage
@@ -53,6 +60,10 @@ def measured_without_compiling():
     class Unmeasured(event.Listener):
         depth = 0
         stopped = None
+        measuring = None
+
+        def __init__(self):
+            self.times = Counter()
 
         def on_start(self, event):
             if threading.current_thread() is threading.main_thread():
@@ -69,12 +80,19 @@ def measured_without_compiling():
                     self.stopped.start()
                     self.stopped = None
 
-        def pytest_runtest_setup(self):
+        @pytest.hookimpl(tryfirst=True)
+        def pytest_runtest_setup(self, item):
+            self.measuring = Coverage.current() or self.measuring
+            if self.measuring is None:
+                return
+            name = item.nodeid.partition("[")[0]
+            self.times[name] += 1
+            is_needed = self.times[name] <= MEASURED
             # A doctest ends with the tracer that it began with. Once numba compiled, it is stopped.
-            measuring = Coverage.current()
-            if measuring is not None and not is_measuring():
-                measuring.stop()
-                measuring.start()
+            if is_needed != is_measuring():
+                self.measuring.stop()
+                if is_needed:
+                    self.measuring.start()
 
     unmeasured = Unmeasured()
     event.register("numba:compile", unmeasured)

@@ -4,7 +4,6 @@ import os
 import re
 import sys
 import threading
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -21,8 +20,6 @@ settings.register_profile(
     max_examples=25 if is_interpreted() else {"few": 15, "many": 40, "all": 150}[AMOUNT],
 )
 settings.load_profile("separatrix")
-
-MEASURED = 2  # parameters of a test with which its coverage is measured
 
 # A command in backquotes: what brings the missing thing.
 NAMED_COMMAND = re.compile("`[^`]+`")
@@ -45,11 +42,7 @@ def passed_before():
 
 
 def measured_without_compiling():
-    """Return a plugin that measures the coverage of what costs little.
-
-    It slows numba by half: nothing is measured while that compiles. And of a test with many
-    parameters the first few run nearly all lines that the others do.
-    """
+    """Return a plugin that measures no coverage while numba compiles, which it slows by half."""
     from numba.core import event
 
     from coverage import Coverage
@@ -60,10 +53,6 @@ def measured_without_compiling():
     class Unmeasured(event.Listener):
         depth = 0
         stopped = None
-        measuring = None
-
-        def __init__(self):
-            self.times = Counter()
 
         def on_start(self, event):
             if threading.current_thread() is threading.main_thread():
@@ -80,19 +69,12 @@ def measured_without_compiling():
                     self.stopped.start()
                     self.stopped = None
 
-        @pytest.hookimpl(tryfirst=True)
-        def pytest_runtest_setup(self, item):
-            self.measuring = Coverage.current() or self.measuring
-            if self.measuring is None:
-                return
-            name = item.nodeid.partition("[")[0]
-            self.times[name] += 1
-            is_needed = self.times[name] <= MEASURED
+        def pytest_runtest_setup(self):
             # A doctest ends with the tracer that it began with. Once numba compiled, it is stopped.
-            if is_needed != is_measuring():
-                self.measuring.stop()
-                if is_needed:
-                    self.measuring.start()
+            measuring = Coverage.current()
+            if measuring is not None and not is_measuring():
+                measuring.stop()
+                measuring.start()
 
     unmeasured = Unmeasured()
     event.register("numba:compile", unmeasured)

@@ -64,26 +64,6 @@ def test_after_it():
 """
 
 
-def test_the_first_parameters_of_a_test_are_measured(suite, pytester):
-    pytester.makepyfile(
-        judged="def found(k):\n    if k == 3:\n        return 1\n    return 0",
-        test_measured="""
-            import pytest
-            from judged import found
-
-            @pytest.mark.parametrize("k", range(4))
-            def test_found(k):
-                assert found(k) == (k == 3)
-
-            def test_not_found():
-                assert found(7) == 0
-        """,
-    )
-    done = pytester.runpytest_subprocess("-p", "no:cacheprovider", "--cov=judged")
-    done.assert_outcomes(passed=5)
-    done.stdout.fnmatch_lines(["judged.py * 75%"])
-
-
 def test_what_follows_a_session_that_compiles_is_measured(suite, pytester):
     pytester.makepyfile(judged="def double(x):\n    return 2 * x", test_measured=MEASURED)
     done = pytester.runpytest_subprocess("-p", "no:cacheprovider", "--cov=judged")

@@ -10,7 +10,7 @@ AMOUNT = os.environ.get("SEPARATRIX_CASES", "few")
 assert AMOUNT in ("few", "many", "all"), f"SEPARATRIX_CASES is few, many or all, not {AMOUNT!r}"
 ALL = AMOUNT == "all"
 # A share of the cases, but not fewer than so many: (1 in how many, at the least).
-SHARES = {"few": (150, 15), "many": (80, 20), "all": (1, 0)}
+SHARES = {"few": (100, 20), "many": (40, 30), "all": (1, 0)}
 
 
 def cases(count: int) -> range:

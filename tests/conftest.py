@@ -17,7 +17,7 @@ settings.register_profile(
     "separatrix",
     deadline=None,
     derandomize=True,
-    max_examples=25 if is_interpreted() else {"few": 15, "many": 40, "all": 150}[AMOUNT],
+    max_examples=25 if is_interpreted() else {"few": 25, "many": 80, "all": 150}[AMOUNT],
 )
 settings.load_profile("separatrix")
 

@@ -17,7 +17,7 @@ import separatrix.checker
 from separatrix.certificates import least_squares, separation, sparse_gap
 
 pytestmark = pytest.mark.long
-TRIES = 40
+TRIES = 60
 
 
 @pytest.mark.parametrize("kind", adversary.KINDS)

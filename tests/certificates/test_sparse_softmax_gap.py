@@ -51,7 +51,7 @@ def test_what_is_proved_is_so():
         sizes = np.linalg.norm(W, axis=1) * np.sqrt(costs @ X**2)
         assert (sizes[proof.zeros] <= 1e-5 * (1.0 + sizes.max())).all(), seed
         zeros += len(proof.zeros)
-    assert zeros > 5 or is_interpreted()
+    assert zeros > 20 or is_interpreted()
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -67,7 +67,7 @@ def test_a_wide_gap_proves_no_column_that_is_not_zero():
             assert proof.check(X, codes), seed
             assert by_checker(proof, X, codes), seed
             zeros += len(proof.zeros)
-    assert zeros > 5 or is_interpreted()
+    assert zeros > 20 or is_interpreted()
 
 
 def test_both_checks_accept_what_is_proved():
@@ -101,7 +101,7 @@ def test_forged_zeros_are_refused():
                 assert not forged.check(X, codes), seed
                 assert not by_checker(forged, X, codes), seed
                 tried += 1
-    assert tried > 10 or is_interpreted()
+    assert tried > 20 or is_interpreted()
 
 
 def test_a_zero_is_not_proved_by_a_smaller_gap_than_there_is():

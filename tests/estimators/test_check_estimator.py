@@ -21,7 +21,7 @@ REQUIRED = {
     "LogisticRegressionCV": "Cs=[0.1, 1.0], cv=2, refine=False",
     "OneVsOne": "sx.LinearSVM()",
     "OneVsRest": "sx.LinearSVM()",
-    "Perceptron": "max_updates=10_000",
+    "Perceptron": "max_updates=50_000",
 }
 # By default these make very many updates, or try many values of C: a process for each.
 ALONE = {"LinearSVMCV", "LogisticRegressionCV", "Perceptron", "ZeroOne"}

@@ -43,7 +43,7 @@ NO_FILE_FORM = (
 
 
 class Said:
-    """A claim that `str` says in one sentence: one from a file as claimed, until it is checked."""
+    """A claim that `str` says in one sentence; of one from a file, that it is claimed there."""
 
     is_read = False
 
@@ -51,7 +51,7 @@ class Said:
         raise NotImplementedError
 
     def in_words(self) -> str:
-        """Say what is proved, of a claim that was checked."""
+        """Say what is proved, wherever the claim comes from: for those that have checked it."""
         return self._sentence()
 
     def __str__(self) -> str:

@@ -172,7 +172,7 @@ def novikoff_proof(problem: Problem, visited: Any, rate: float = 1.0) -> Novikof
     u, bounds = widest(problem, last)
     mistakes = len(weights) - 1
     found = bounded(problem, bounds[0], mistakes, first, rate)
-    unit, u = power_above(weights), u / power_above(u)
+    unit, u = _unit(weights), u / _unit(u)
     scaled, size = weights / unit, float(np.linalg.norm(u))
     along = unit * (scaled @ u / size) if size > 0.0 else np.zeros(len(weights))
     length = unit * np.linalg.norm(scaled, axis=1)
@@ -190,8 +190,8 @@ def novikoff_proof(problem: Problem, visited: Any, rate: float = 1.0) -> Novikof
     )
 
 
-def power_above(values: np.ndarray) -> float:
-    """Return the power of two next to the largest: in its units no square overflows."""
+def _unit(values: np.ndarray) -> float:
+    """Return a power of two next to the largest number: in this unit no square overflows."""
     return float(np.ldexp(0.5, np.frexp(np.abs(values).max(initial=0.0))[1]))
 
 

@@ -153,7 +153,9 @@ class ManyClasses(AnswersInKind, MetaEstimatorMixin, ClassifierMixin, BaseEstima
         check_is_fitted(self)
         names = tuple(str(name) for name in self.classes_)
         proof = PartProofs(tuple(self.certificates_), self._pairs(), names)
-        return read(proof) if any(part and part.is_read for part in proof.parts) else proof
+        return (
+            read(proof) if any(getattr(part, "is_read", False) for part in proof.parts) else proof
+        )
 
     def check(self, X: Any, y: Any) -> bool:
         """Prove the certificate of every machine again from the data."""

@@ -384,7 +384,10 @@ class Tight:
         self.basis = Basis([(self.basis.rows + lists)[i] for i in kept], self.width)
 
     def null_space(self) -> list[list[int]]:
-        """Return vectors that span all w of product 0 with every row: the prime may hide a row."""
+        """Return vectors that span all w of product 0 with every row.
+
+        Where the prime hid a row, the basis is found again.
+        """
         vectors = self.basis.null_space()
         if not vanish(self.lists, vectors):
             kept, self.basis, vectors = basis_of(self.lists, self.width)

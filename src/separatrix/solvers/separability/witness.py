@@ -64,7 +64,7 @@ def _pivots(reduced: Any, rank: int) -> list[int]:
 
 
 def primes() -> Iterator[int]:
-    """Yield 0, for the primes above, and then others: what all of them divide is 0."""
+    """Yield 0, which stands for the primes above, then others: only 0 is a multiple of all."""
     yield 0
     yield from (p for p in count(PRIME + 2, 2) if flint.fmpz(p).is_prime())
 

@@ -25,7 +25,7 @@ from separatrix.certificates.separation import Separation
 from separatrix.certificates.softmax_gap import SoftmaxGap
 from separatrix.certificates.sparse_gap import SparseGap
 from separatrix.certificates.sparse_softmax_gap import SparseSoftmaxGap
-from separatrix.certificates.two_bounds import TwoBounds, read
+from separatrix.certificates.two_bounds import TwoBounds, from_file
 from separatrix.checker.codec import Claim, parsed, refusing, require
 from separatrix.checker.kinds import opened
 from separatrix.problem.kernels import Kernel
@@ -59,7 +59,7 @@ def from_json(
         }
         if kind in VERDICTS:
             common |= {"decimals": tuple(about.decimals or ()), "kind": kind}
-        return read(_READERS[kind](dict(vars(claim)), common, function))
+        return from_file(_READERS[kind](dict(vars(claim)), common, function))
 
 
 def _record(record: Any, values: dict[str, Any], common: dict[str, Any], function: Any) -> Any:

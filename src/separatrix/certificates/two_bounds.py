@@ -59,8 +59,8 @@ class Said:
         return said.replace("proved", "claimed by a file", 1) if self.is_read else said
 
 
-def read(claim: Any) -> Any:
-    """Return a claim from a file, marked as such."""
+def from_file(claim: Any) -> Any:
+    """Return a claim, marked as one that was read from a file."""
     object.__setattr__(claim, "is_read", True)  # claims are frozen
     return claim
 

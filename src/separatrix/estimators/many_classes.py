@@ -20,7 +20,7 @@ from sklearn.utils.validation import (
 )
 
 from separatrix._device import on_host
-from separatrix.certificates.two_bounds import Said, parts_hold, read
+from separatrix.certificates.two_bounds import Said, from_file, parts_hold
 from separatrix.core.checks import several_classes
 from separatrix.core.linear_model import SCORES_ONLY, Absent, available_unless, pairs_of, tally
 from separatrix.estimators._base import AnswersInKind
@@ -153,9 +153,8 @@ class ManyClasses(AnswersInKind, MetaEstimatorMixin, ClassifierMixin, BaseEstima
         check_is_fitted(self)
         names = tuple(str(name) for name in self.classes_)
         proof = PartProofs(tuple(self.certificates_), self._pairs(), names)
-        return (
-            read(proof) if any(getattr(part, "is_read", False) for part in proof.parts) else proof
-        )
+        is_read = any(getattr(part, "is_read", False) for part in proof.parts)
+        return from_file(proof) if is_read else proof
 
     def check(self, X: Any, y: Any) -> bool:
         """Prove the certificate of every machine again from the data."""

@@ -254,9 +254,9 @@ class Unpacker:
         if name == "Kernel":
             require_kernel(record)
         if hasattr(record, "in_words"):
-            from separatrix.certificates.two_bounds import read
+            from separatrix.certificates.two_bounds import from_file
 
-            read(record)
+            from_file(record)
         return record
 
     def _status(self, plain: Any) -> Any:

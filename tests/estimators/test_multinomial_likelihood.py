@@ -100,7 +100,7 @@ def test_verdicts_are_those_of_linear_programs():
         assert verdict.check(X, codes.astype(str))
         again = ClassVerdict.from_json(verdict.to_json())
         assert again.check(X, codes.astype(str))
-        assert (str(again), repr(again)) == (str(verdict), repr(verdict))
+        assert (str(again), repr(again)) == (f"Claimed by a file. {verdict}", repr(verdict))
         assert not again.check(np.vstack([X[1:], 2.0 * X[:1] + 1.0]), codes.astype(str))
         if verdict.weights is not None:
             scores = X @ verdict.weights.T + verdict.intercept

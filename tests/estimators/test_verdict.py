@@ -192,9 +192,44 @@ def test_the_margin_is_the_largest_with_a_proved_bracket():
         assert again.margin_bounds == verdict.margin_bounds
         assert again.check(X, y)
         whole = json.loads(verdict.to_json())
-        whole["widest"]["high"] = (0.99 * low).hex()
-        whole["sentence"] = str(sx.Verdict.from_json(json.dumps(whole)))
-        assert not sx.Verdict.from_json(json.dumps(whole)).check(X, y)
+        for margin, bound in ((low, 0.99 * low), (low * (1 + 1e-9), high * (1 + 1e-9))):
+            whole["margin"] = whole["widest"]["low"] = margin.hex()
+            whole["widest"]["high"] = bound.hex()
+            assert not accepted(whole, X, y)
+
+
+@pytest.mark.parametrize("share", [1 + 1e-12, 1 + 1e-9, 1 + 9e-7, 2.0, 0.5, 0.0, -1.0])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_a_margin_from_a_file_is_at_most_the_exact_one(share, intercept):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(60, 4))
+    y = X[:, 0] > 0
+    X[:, 0] += np.where(y, 0.3, -0.3)
+    whole = json.loads(sx.separability(X, y, fit_intercept=intercept).to_json())
+    assert accepted(whole, X, y)
+    margin = float.fromhex(whole["margin"])
+    whole["margin"] = whole["widest"]["low"] = (margin * share).hex()
+    assert not accepted(whole, X, y)
+    whole["widest"] = None
+    assert not accepted(whole, X, y)
+
+
+def test_what_a_file_says_is_not_called_proved():
+    verdict = sx.separability([[0.0], [1.0], [3.0]], ["a", "b", "b"])
+    again = sx.Verdict.from_json(verdict.to_json())
+    assert "proved" in str(verdict)
+    assert str(again).startswith("Claimed by a file. Separable")
+    assert "proved" not in str(again)
+    assert again.in_words() == str(verdict)
+    assert again.check([[0.0], [1.0], [3.0]], ["a", "b", "b"])
+    assert str(pickle.loads(pickle.dumps(again))) == str(again)
+    assert again.to_json() == verdict.to_json()
+
+
+def accepted(whole, X, y):
+    """Whether a verdict is accepted with a sentence that follows from its other fields."""
+    whole["sentence"] = sx.Verdict.from_json(json.dumps(whole)).in_words()
+    return sx.Verdict.from_json(json.dumps(whole)).check(X, y)
 
 
 def test_no_margin_is_shown_where_the_largest_is_not_known():

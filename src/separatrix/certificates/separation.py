@@ -76,9 +76,7 @@ class Separation(Written, AboutData):
                 return False
         if 0.0 <= self.margin <= again.margin:
             return True
-        margins = enclosed_margins(problem, weights)
-        near = np.flatnonzero(margins.low <= margins.high.min()).tolist()
-        least = min(exact_margin(problem, vectors, codes, number) for number in near)
+        least = least_margin(problem, weights)
         return least > 0 and 0.0 <= self.margin <= divide_down(least, weights)
 
     def fits(self, problem: Problem) -> bool:
@@ -163,6 +161,14 @@ def margin_range(problem: Problem, weights: np.ndarray) -> tuple[Fraction, int]:
             bound, worst = exact, number
     assert bound is not None, "a problem has at least one row"
     return bound, worst
+
+
+def least_margin(problem: Problem, weights: np.ndarray) -> Fraction:
+    """Return the least margin of any sample, without rounding."""
+    margins = enclosed_margins(problem, weights)
+    vectors, codes = integer_vectors(weights.tolist()), codes_of(problem)
+    near = np.flatnonzero(margins.low <= margins.high.min()).tolist()
+    return min(exact_margin(problem, vectors, codes, number) for number in near)
 
 
 def enclosed_margins(problem: Problem, weights: Any) -> Enclosure:

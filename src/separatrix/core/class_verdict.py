@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.core.separability import decided_rows
-from separatrix.core.verdict import Verdict, coefficient_names
+from separatrix.core.verdict import Verdict, claimed, coefficient_names
 from separatrix.problem.signed import as_matrix, two_classes_of
 
 FORMAT = "separatrix-class-verdict-1"
@@ -124,8 +124,9 @@ class ClassVerdict:
         return self.on_pairs.check(problem.X, _labels(problem.signs))
 
     def __str__(self) -> str:
-        """Say the verdict in words."""
-        return _WORDS[self.kind].format(rows=self.on_pairs.n_rows // (len(self.classes) - 1))
+        """Say the verdict in words; of one from a file, that it is claimed there."""
+        said = _WORDS[self.kind].format(rows=self.on_pairs.n_rows // (len(self.classes) - 1))
+        return claimed(said) if self.on_pairs.is_read else said
 
     def __repr__(self) -> str:
         """Return kind and classes."""

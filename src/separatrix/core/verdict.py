@@ -10,7 +10,13 @@ from typing import Any
 import numpy as np
 
 from separatrix.certificates.partition import Integers, Partition, proved_signs, proves_gordan
-from separatrix.certificates.separation import Separation, margin_at_most
+from separatrix.certificates.separation import (
+    Separation,
+    divide_down,
+    least_margin,
+    margin_at_most,
+)
+from separatrix.certificates.two_bounds import Said, from_file
 from separatrix.checker.exact import at_least, at_most
 from separatrix.core.separability import Widest, Witness, as_floats, decided_labels, decided_rows
 from separatrix.problem.canonical import problem_from
@@ -22,7 +28,7 @@ KINDS = {"separation": "separable", "quasi": "quasi-separable", "overlap": "over
 _ROUNDING, _DISTANCE = 1e-12, 1e-6
 
 
-class Verdict:
+class Verdict(Said):
     """Whether two classes can be separated by a hyperplane, proved.
 
     Attributes
@@ -92,7 +98,7 @@ class Verdict:
         self.boundary = np.zeros(0, dtype=np.int64) if boundary is None else boundary
         self.n_rows, self.note, self.widest = n_rows, note, widest
         self._infinite, self._certificate = infinite, certificate
-        self._sentence: str | None = None  # as a file has it
+        self._read_words: str | None = None  # as a file has them
 
     @cached_property
     def infinite(self) -> np.ndarray | None:
@@ -129,8 +135,9 @@ class Verdict:
         kind = proof.kind if isinstance(proof, Partition) else "separation"
         if KINDS[kind] != self.kind:
             return False
-        from_file = self._sentence is not None
-        if from_file and not (self._sentence == str(self) and _fields_follow(self, X, y)):
+        if self.is_read and self._read_words != self.in_words():
+            return False
+        if self.is_read and not _fields_follow(self, X, y):
             return False
         return self.witness is None or self.witness_holds(X, y)
 
@@ -160,7 +167,10 @@ class Verdict:
         return list(zip(coefficient_names(len(values), names), values, strict=True))
 
     def __str__(self) -> str:
-        """Say the verdict in words."""
+        """Say the verdict in words; of one from a file, that it is claimed there."""
+        return claimed(self._sentence()) if self.is_read else self._sentence()
+
+    def _sentence(self) -> str:
         off = self.n_rows - len(self.boundary)
         sentence = {
             "separable": f"Separable: a hyperplane puts all {self.n_rows} rows strictly on their "
@@ -206,7 +216,7 @@ class Verdict:
         whole = {
             "format": FORMAT,
             "kind": self.kind,
-            "sentence": str(self),
+            "sentence": self.in_words(),
             "rows": self.n_rows,
             "classes": list(self.classes),
             "weights": None if self.weights is None else [v.hex() for v in self.weights.tolist()],
@@ -256,8 +266,17 @@ class Verdict:
             n_rows=whole["rows"],
             note=whole["note"],
         )
-        verdict._sentence = str(whole["sentence"])
-        return verdict
+        verdict._read_words = str(whole["sentence"])
+        return from_file(verdict)
+
+
+def claimed(said: str) -> str:
+    """Return what a verdict from a file says, before its check.
+
+    >>> claimed("Separable: all 3 rows (largest margin 0.5, proved).")
+    'Claimed by a file. Separable: all 3 rows (largest margin 0.5).'
+    """
+    return f"Claimed by a file. {said}".replace(", proved)", ")")
 
 
 def coefficient_names(count: int, names: Any = None) -> list[str]:
@@ -358,29 +377,30 @@ def _hyperplane_follows(verdict: Any, proof: Partition | Separation) -> bool:
 
 
 def _margin_follows(verdict: Any, problem: SignedProblem) -> bool:
-    """Whether the margin is the least distance of a row, up to rounding; none is always true.
+    """Whether the margin is the least distance of a row, rounded down, and at most the upper bound.
 
-    The upper bound on the largest margin has to follow from its multipliers, exactly.
+    That has to follow from its multipliers, exactly.
     """
-    widest = verdict.widest
-    if verdict.margin is None:
-        return widest is None
-    if widest is not None and (
-        widest.low != verdict.margin
-        or widest.high != margin_at_most(problem, widest.rows, widest.multipliers)
+    widest, margin = verdict.widest, verdict.margin
+    if widest is None or margin is None:
+        return widest is None and margin is None
+    if verdict.kind != "separable" or verdict.weights is None or not verdict.weights.any():
+        return False
+    if (widest.low, widest.high) != (
+        margin,
+        margin_at_most(problem, widest.rows, widest.multipliers),
     ):
         return False
-    if verdict.kind != "separable" or verdict.weights is None:
-        return False
     w = np.concatenate([[verdict.intercept], verdict.weights])
-    largest = float(abs(w[1:]).max(initial=0.0))
-    if largest == 0.0:
+    exact = least_margin(problem, w[None])
+    if exact <= 0:
         return False
+    distance = divide_down(exact, verdict.weights)
+    largest = float(abs(w[1:]).max())
     w = w / largest
-    length = float(np.linalg.norm(w[1:]))
-    least = float(problem.margins(w).min()) / length
-    room = _ROUNDING * (float((abs(problem.X) @ abs(w[1:])).max()) + abs(w[0])) / length
-    return bool(abs(verdict.margin - least) <= _DISTANCE * abs(least) + room)
+    sizes = float((abs(problem.X) @ abs(w[1:])).max()) + abs(w[0])
+    room = _DISTANCE * distance + _ROUNDING * sizes / float(np.linalg.norm(w[1:]))
+    return bool(distance - room <= margin <= distance)
 
 
 def _boundary_follows(verdict: Any, problem: SignedProblem, proof: Partition | Separation) -> bool:

@@ -148,4 +148,4 @@ def prove_verdict(whole: dict[str, Any], X: Any, labels: Any) -> str:
         raise Refused(f"not a well-formed verdict: {error}") from error
     if not verdict.check(X, labels):
         raise Refused(NOT_THESE)
-    return str(verdict)
+    return verdict.in_words()

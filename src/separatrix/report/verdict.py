@@ -110,7 +110,7 @@ def verdict_facts(
     """Tell a verdict on training rows by their numbers in the table."""
     witness = verdict.witness
     listed: list[f.WitnessRow] = []
-    sentence = str(verdict)
+    sentence = str(verdict) if checked is False else verdict.in_words()
     if witness is not None:
         numbers = tuple(int(rows[row]) for row in witness.rows)
         sentence = sentence.replace(str(witness), str(type(witness)(numbers, witness.multipliers)))

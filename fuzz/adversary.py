@@ -40,6 +40,7 @@ from fuzz.adversary_models import Sealed
 from fuzz.adversary_points import Point, finite, moved
 from fuzz.adversary_scatter import SCATTER
 from fuzz.adversary_sparse import SPARSE
+from fuzz.adversary_verdicts import VERDICTS
 from fuzz.exact_certificates import Book, Facts, least_squares
 from fuzz.honest_claims import of_certificate
 from fuzz.scatter_claims import nonnegative_squares
@@ -51,7 +52,7 @@ from separatrix.storage.certificate_files import prove_again
 __all__ = ["KINDS", "climb", "run"]
 
 BOUNDS = GAPS | SPARSE | KERNELS | SCATTER
-EXACT = WITHOUT_ROUNDING | SEVERAL
+EXACT = WITHOUT_ROUNDING | SEVERAL | VERDICTS
 KINDS = [
     *GAPS,
     *WITHOUT_ROUNDING,
@@ -61,12 +62,14 @@ KINDS = [
     *KERNELS,
     *SCATTER,
     *SEVERAL,
+    *VERDICTS,
 ]
 # Slow kinds get fewer candidates, so that none takes much more time than the others.
 _SHARE = {
     "softmax": 0.3,
     "fisher": 0.5,
     "partition": 0.5,
+    "verdict": 0.1,
     "errors": 0.1,
     "model-files": 0.01,
     "inference": 0.01,
@@ -227,7 +230,7 @@ def tried_exact(kind: Any, point: Point, rng: Any, counts: Counter[str]) -> tupl
     shown = kind.claim(point)
     counts["presented"] += 1
     accepted = shown.proof.check(shown.given.X, shown.given.y)
-    if not accepted and rng.random() < 0.2 and hasattr(shown.proof, "to_json"):
+    if not accepted and rng.random() < 0.2 and hasattr(shown.proof, "spoken_of"):
         accepted = accepted_file(shown.proof, shown, counts)
     if accepted:
         counts["true"] += 1

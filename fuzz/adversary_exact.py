@@ -27,7 +27,7 @@ from separatrix.problem.canonical import problem_from
 from separatrix.problem.fingerprint import fingerprint
 from separatrix.problem.signed import as_matrix
 
-__all__ = ["EXACT"]
+__all__ = ["EXACT", "Partitions"]
 
 _WHOLE = (1, -1, 2, -2)
 

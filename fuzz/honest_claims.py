@@ -136,9 +136,8 @@ def of_verdict(book: Book, verdict: Any, given: Nasty, intercept: bool) -> None:
         if verdict.margin is not None:
             least, square = min(halfspaces.dot(row, w) for row in z), halfspaces.dot(w[1:], w[1:])
             away = arb(least) / arb(square).sqrt()
-            # It is stated up to rounding, which below the least normal number is absolute.
-            stated = max(0.0, verdict.margin * (1 - 1e-12) - 4 * 2.0**-1074)
-            book.at_most("margin", stated, lambda: away)
+            book.at_most("margin", verdict.margin, lambda: away)
+            book.at_least("largest margin", verdict.margin_bounds[1], lambda: away)
     if verdict.infinite is None:
         return
     if not intercept:

@@ -50,6 +50,7 @@ from separatrix.certificates import (
 from separatrix.certificates.enclosure import Enclosure
 from separatrix.checker import gaps, kernels
 from separatrix.checker import separation as by_integers
+from separatrix.core import verdict
 
 __all__ = ["FAULTS", "Fault", "found_after"]
 
@@ -390,6 +391,22 @@ def checker_compares_one_bound() -> list[Change]:
     return [(module, "between", low) for module in (gaps, kernels) if hasattr(module, "between")]
 
 
+def verdict_with_room() -> list[Change]:
+    """The margin of a verdict may be a millionth too large."""
+    real = verdict.divide_down
+    return [(verdict, "divide_down", lambda *given: real(*given) * (1.0 + 1e-6))]
+
+
+def verdict_not_compared(name: str) -> Callable[[], list[Change]]:
+    """Believe a field of a verdict from a file."""
+    return lambda: [(verdict, name, lambda *_: True)]
+
+
+def witness_of_verdict_believed() -> list[Change]:
+    """The few rows that a verdict names need not be a witness."""
+    return [(verdict.Verdict, "witness_holds", lambda *_: True)]
+
+
 FAULTS = [
     Fault("attack 1: a margin rounded before it is taken from 1", "hinge", margin_rounded_first),
     Fault("attack 2: infinite and finite costs, kernel", "kernel", mixed_costs),
@@ -432,6 +449,12 @@ FAULTS = [
           a_bound_not_compared(gaussian_estimates.GaussianEstimates, offsets=math.inf)),
     Fault("the number of right rows is not compared", "kernel-separation",
           a_bound_not_compared(kernel_separation.KernelSeparation, right=0)),
+    Fault("a margin a millionth too large", "verdict", verdict_with_room),
+    Fault("the boundary of a verdict is not compared", "verdict",
+          verdict_not_compared("_boundary_follows")),
+    Fault("coefficients that run are not compared", "verdict",
+          verdict_not_compared("_infinite_follows")),
+    Fault("a witness of a verdict is believed", "verdict", witness_of_verdict_believed),
     Fault("one end of an enclosure is compared", "inference", one_end_compared),
     Fault("the checker takes any sum", "partition", checker_takes_any_sum),
     Fault("the checker does not compare lower bounds", "hinge", checker_compares_one_bound),

@@ -106,6 +106,7 @@ PLANTED = [
     ("no rounding outwards", "hinge"),
     ("multipliers need not balance", "kernel-overlap"),
     ("multipliers of a witness below zero", "partition"),
+    ("a margin a millionth too large", "verdict"),
 ]
 
 

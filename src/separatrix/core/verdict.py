@@ -139,7 +139,9 @@ class Verdict(Said):
             return False
         if self.is_read and not _fields_follow(self, X, y):
             return False
-        return self.witness is None or self.witness_holds(X, y)
+        if self.witness is None:
+            return self.kind == "separable"
+        return self.witness_holds(X, y)
 
     def witness_holds(self, X: Any, y: Any) -> bool:
         """Whether the witness is one: positive multiples of its rows sum to zero, exactly."""

@@ -90,6 +90,7 @@ def test_a_verdict_that_was_tampered_with_is_refused():
     whole = json.loads(text)
     whole["witness"]["rows"] = [0, 1, 2, 2]
     assert not sx.Verdict.from_json(json.dumps(whole)).check(SQUARE, CROSSED)
+    assert not accepted(json.loads(text) | {"witness": None}, SQUARE, CROSSED)
     with pytest.raises(ValueError, match="not a verdict"):
         sx.Verdict.from_json("{}")
 

@@ -9,6 +9,7 @@ import pytest
 from scipy import sparse
 
 import separatrix as sx
+from separatrix.checker import Refused
 from separatrix.core.separability import Witness
 from separatrix.errors import SeparationWarning
 
@@ -225,6 +226,40 @@ def test_what_a_file_says_is_not_called_proved():
     assert again.check([[0.0], [1.0], [3.0]], ["a", "b", "b"])
     assert str(pickle.loads(pickle.dumps(again))) == str(again)
     assert again.to_json() == verdict.to_json()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("kind", ["separable"]),
+        ("kind", "proved"),
+        ("rows", "3"),
+        ("classes", "ab"),
+        ("weights", {"a": 1}),
+        ("intercept", "0.5"),
+        ("margin", "0x1p99999"),
+        ("margin", "nan"),
+        ("widest", [1]),
+        ("widest", {"low": "0x1p-1"}),
+        ("witness", 3),
+        ("witness", {"rows": [1e400], "multipliers": []}),
+        ("witness", {"rows": [], "multipliers": []}),
+        ("boundary", [2**70]),
+        ("boundary", [[1]]),
+        ("infinite", ["inf", None]),
+        ("infinite", "inf"),
+        ("note", 5),
+        ("certificate", []),
+        ("proved", True),
+    ],
+)
+def test_a_field_that_does_not_fit_is_refused(name, value):
+    whole = json.loads(sx.separability([[0.0], [1.0], [3.0]], ["a", "b", "b"]).to_json())
+    with pytest.raises(Refused):
+        sx.Verdict.from_json(json.dumps(whole | {name: value}))
+    del whole["certificate"]
+    with pytest.raises(Refused, match="lacks 'certificate'"):
+        sx.Verdict.from_json(json.dumps(whole))
 
 
 def accepted(whole, X, y):

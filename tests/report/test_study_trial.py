@@ -306,6 +306,32 @@ def test_other_columns_than_those_proved_are_refused(data, studied, rare_file, t
     assert done.stdout.startswith("refused: ")
 
 
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"data": "x"}, "data must be a JSON object"),
+        ({"proved": True}, "must not hold 'proved'"),
+        ({"encoding": {"kind": "features", "shift": [10**400]}}, "the encoding"),
+    ],
+)
+def test_fields_of_a_study_that_do_not_fit_are_refused(
+    change, reason, studied, rare_file, tmp_path
+):
+    done = run("verify", altered(studied[0], tmp_path, **change), rare_file)
+    assert done.returncode == 1, done.stdout
+    assert done.stdout.startswith("refused: ")
+    assert reason in done.stdout
+
+
+@pytest.mark.parametrize("name", ["shift", "scale"])
+def test_a_number_beyond_floats_in_an_encoding_is_refused(name, studied, rare_file, tmp_path):
+    encoding = json.loads((studied[0] / "certificate.json").read_text())["encoding"]
+    encoding[name][0] = 10**400
+    done = run("verify", altered(studied[0], tmp_path, encoding=encoding), rare_file)
+    assert done.returncode == 1, done.stdout
+    assert "refused: not a well-formed certificate: the encoding" in done.stdout
+
+
 @pytest.mark.parametrize("claim", [7, {"rule": "best"}, {"rule": "f1", "level": 0.1}, {}])
 def test_a_threshold_of_unknown_form_is_refused(claim, studied, rare_file, tmp_path):
     header, arrays = parts((studied[0] / "model.sx").read_bytes())

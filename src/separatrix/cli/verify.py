@@ -161,7 +161,7 @@ def _features(whole: Any, source: reading.Source) -> Any:
         encoding = encoding_from_dict(whole["encoding"])
     except DataError as error:
         raise Refused(f"not a well-formed certificate: {error}") from error
-    except (LookupError, TypeError, ValueError, AttributeError) as error:
+    except (LookupError, TypeError, ValueError, OverflowError, AttributeError) as error:
         raise Refused("not a well-formed certificate: the encoding") from error
     options = {"encoding": source.encoding, "header": source.header, "labels": source.labels}
     table = read_as(source.place, encoding, **options)

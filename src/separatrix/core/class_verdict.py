@@ -16,6 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from separatrix.checker.codec import Claim, anything, flag, many, parsed, refusing, require
+from separatrix.checker.codec import text as words
 from separatrix.core.separability import decided_rows
 from separatrix.core.verdict import Verdict, claimed, coefficient_names
 from separatrix.problem.signed import as_matrix, two_classes_of
@@ -23,6 +25,7 @@ from separatrix.problem.signed import as_matrix, two_classes_of
 FORMAT = "separatrix-class-verdict-1"
 _SIDES = ("earlier", "later")
 _MOST_WORK = 20_000_000  # rows x columns x columns: beyond, signs of coefficients take minutes
+_FIELDS = {"format": words, "classes": many(words), "intercept": flag, "on_pairs": anything}
 _WORDS = {
     "separable": "Separable: one weight vector a class gives all {rows} rows their own class "
     "strictly.",
@@ -149,12 +152,16 @@ class ClassVerdict:
     @classmethod
     def from_json(cls, text: str) -> ClassVerdict:
         """Read a verdict; ``check(X, y)`` says whether its proof holds."""
-        whole = json.loads(text)
-        if not isinstance(whole, dict) or whole.get("format") != FORMAT:
-            raise ValueError(f"not a verdict: the format must be {FORMAT!r}")
-        names = tuple(str(name) for name in whole["classes"])
-        on_pairs = Verdict.from_json(json.dumps(whole["on_pairs"]))
-        return cls(on_pairs, names, whole["intercept"] is True)
+        with refusing():
+            whole = parsed(text)
+            require(
+                type(whole) is dict and whole.get("format") == FORMAT,
+                f"not a verdict: the format must be {FORMAT!r}",
+            )
+            said = Claim(whole, "the verdict", _FIELDS)
+            require(len(said.classes) > 1, "a verdict speaks of two classes or more")
+            on_pairs = Verdict.from_json(json.dumps(said.on_pairs))
+        return cls(on_pairs, tuple(said.classes), said.intercept)
 
 
 def class_verdict_of(

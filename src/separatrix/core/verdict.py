@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any
 
@@ -17,6 +17,21 @@ from separatrix.certificates.separation import (
     margin_at_most,
 )
 from separatrix.certificates.two_bounds import Said, from_file
+from separatrix.checker.codec import (
+    Claim,
+    Reader,
+    anything,
+    count,
+    integer,
+    many,
+    number,
+    one_of,
+    parsed,
+    record,
+    refusing,
+    require,
+    text,
+)
 from separatrix.checker.exact import at_least, at_most
 from separatrix.core.separability import Widest, Witness, as_floats, decided_labels, decided_rows
 from separatrix.problem.canonical import problem_from
@@ -25,6 +40,7 @@ from separatrix.problem.signed import SignedProblem, as_matrix
 
 FORMAT = "separatrix-verdict-1"
 KINDS = {"separation": "separable", "quasi": "quasi-separable", "overlap": "overlapping"}
+_MOST_ROWS = 2**62
 _ROUNDING, _DISTANCE = 1e-12, 1e-6
 
 
@@ -239,36 +255,32 @@ class Verdict(Said):
         """Read a verdict; ``check(X, y)`` says whether its proof holds."""
         from separatrix.certificates.reading import VERDICTS, from_json
 
-        whole = json.loads(text)
-        if not isinstance(whole, dict) or whole.get("format") != FORMAT:
-            raise ValueError(f"not a verdict: the format must be {FORMAT!r}")
-        witness, infinite, proof = whole["witness"], whole["infinite"], whole["certificate"]
-
-        def number(key: str) -> float | None:
-            return None if whole[key] is None else float.fromhex(whole[key])
-
-        certificate = None if proof is None else from_json(proof, *VERDICTS)
-        array = None if infinite is None else _runs(infinite)
-        verdict = cls(
-            whole["kind"],
-            weights=whole["weights"] and np.array([float.fromhex(v) for v in whole["weights"]]),
-            intercept=number("intercept"),
-            margin=number("margin"),
-            widest=whole.get("widest") and _widest(whole["widest"]),
-            witness=witness
-            and Witness(
-                tuple(int(row) for row in witness["rows"]),
-                tuple(int(m, 16) for m in witness["multipliers"]),
-            ),
-            boundary=np.array(whole["boundary"], dtype=np.int64),
-            infinite=lambda: array,
-            certificate=lambda: certificate,
-            bound=number("bound"),
-            classes=tuple(whole["classes"]),
-            n_rows=whole["rows"],
-            note=whole["note"],
-        )
-        verdict._read_words = str(whole["sentence"])
+        with refusing():
+            whole = parsed(text)
+            require(
+                type(whole) is dict and whole.get("format") == FORMAT,
+                f"not a verdict: the format must be {FORMAT!r}",
+            )
+            said = Claim(whole, "the verdict", _FIELDS, optional=("widest",))
+            proof = said.certificate
+            certificate = None if proof is None else from_json(proof, *VERDICTS)
+            array = None if said.infinite is None else _runs(said.infinite)
+            verdict = cls(
+                said.kind,
+                weights=None if said.weights is None else np.array(said.weights),
+                intercept=said.intercept,
+                margin=said.margin,
+                widest=said.widest and Widest(*_tuples(said.widest)),
+                witness=said.witness and Witness(*_tuples(said.witness)),
+                boundary=np.array(said.boundary, dtype=np.int64),
+                infinite=lambda: array,
+                certificate=lambda: certificate,
+                bound=said.bound,
+                classes=tuple(said.classes),
+                n_rows=said.rows,
+                note=said.note,
+            )
+        verdict._read_words = said.sentence
         return from_file(verdict)
 
 
@@ -300,19 +312,67 @@ def _written(widest: Widest) -> dict[str, Any]:
     }
 
 
-def _widest(written: dict[str, Any]) -> Widest:
-    return Widest(
-        float.fromhex(written["low"]),
-        float.fromhex(written["high"]),
-        tuple(int(row) for row in written["rows"]),
-        tuple(float.fromhex(v) for v in written["multipliers"]),
-    )
+def _tuples(said: Claim) -> Iterator[Any]:
+    """Return the fields of a part, its lists as tuples."""
+    return (tuple(value) if isinstance(value, list) else value for value in vars(said).values())
 
 
 def _runs(written: list[str]) -> np.ndarray:
     """Read what `infinite` says: numbers, and words where signs are open."""
     words = [v if v in ("open", "unknown") else float(v) for v in written]
     return np.array(words, dtype=object if any(isinstance(v, str) for v in words) else float)
+
+
+def _absent_or(reader: Reader) -> Reader:
+    return lambda value: None if value is None else reader(value)
+
+
+def _any_number(value: Any) -> float:
+    return float(value) if value in ("nan", "inf", "-inf") else number(value)
+
+
+def _row(value: Any) -> int:
+    require(count(value) < _MOST_ROWS, "there are not so many rows")
+    return int(value)
+
+
+def _named(reader: Reader) -> Reader:
+    """Accept rows, at least one, with a multiplier each."""
+
+    def read(value: Any) -> Claim:
+        said: Claim = reader(value)
+        require(len(said.rows) == len(said.multipliers) > 0, "every row needs one multiplier")
+        return said
+
+    return read
+
+
+_FIELDS: dict[str, Reader] = {
+    "format": text,
+    "kind": one_of("separable", "quasi-separable", "overlapping", "undecided"),
+    "sentence": text,
+    "rows": count,
+    "classes": many(text),
+    "weights": _absent_or(many(_any_number)),
+    "intercept": _absent_or(_any_number),
+    "margin": _absent_or(number),
+    "widest": _absent_or(
+        _named(
+            record(
+                "widest",
+                {"low": number, "high": number, "rows": many(_row), "multipliers": many(number)},
+            )
+        )
+    ),
+    "witness": _absent_or(
+        _named(record("witness", {"rows": many(_row), "multipliers": many(integer)}))
+    ),
+    "boundary": many(_row),
+    "infinite": _absent_or(many(one_of("-inf", "0.0", "inf", "nan", "open", "unknown"))),
+    "bound": _absent_or(_any_number),
+    "note": text,
+    "certificate": anything,
+}
 
 
 # ---- deciding

@@ -10,6 +10,7 @@ import numpy as np
 
 from separatrix.certificates.reading import from_json
 from separatrix.checker import Refused
+from separatrix.checker.codec import Claim, Reader, anything, many, record, refusing, text
 from separatrix.core.thresholds import AlarmBound
 from separatrix.core.verdict import Verdict
 from separatrix.errors import DataError
@@ -22,6 +23,13 @@ __all__ = ["STUDY_FORMAT", "labels_of", "prove_study", "prove_verdict", "trainin
 STUDY_FORMAT = "separatrix-study-certificates-1"
 _ILL_FORMED = "not a well-formed certificate"
 _MOST_ROWS = 2**62
+_FIELDS: dict[str, Reader] = {
+    "format": text,
+    "data": record("data", {"target": text, "columns": many(text)}),
+}
+_FIELDS |= dict.fromkeys(["verdict", "machine", "training_rows", "positive"], anything)
+_OPTIONAL = ("data", "threshold", "encoding")
+_FIELDS |= dict.fromkeys(_OPTIONAL[1:], anything)
 
 
 def labels_of(y: np.ndarray, positive: str | None) -> np.ndarray:
@@ -63,16 +71,13 @@ def prove_study(whole: dict[str, Any], X: Any, y: Any, features: Any = None) -> 
     The verdict and the machine speak of the rows that were trained on; of more than two classes
     there is a verdict for each, against all others.
     """
+    with refusing():
+        Claim(whole, "the file", _FIELDS, _OPTIONAL)
     rows, positive = training_rows(whole), whole.get("positive")
     verdicts, machines = (_listed(whole, name) for name in ("verdict", "machine"))
     if positive is not None and not isinstance(positive, str):
         raise Refused(f"{_ILL_FORMED}: positive must be the name of a class")
-    try:
-        claims = [Verdict.from_json(json.dumps(verdict)) for verdict in verdicts]
-    except Refused:
-        raise
-    except (LookupError, TypeError, ValueError, OverflowError, AttributeError) as error:
-        raise Refused(f"{_ILL_FORMED}: a verdict") from error
+    claims = [Verdict.from_json(json.dumps(verdict)) for verdict in verdicts]
     if not len(rows) or rows.max() >= X.shape[0]:
         raise Refused("these data have fewer rows than the study was made of")
     labels = labels_of(np.asarray(y), positive)
@@ -140,12 +145,7 @@ def _proved_threshold(
 
 def prove_verdict(whole: dict[str, Any], X: Any, labels: Any) -> str:
     """Return what a verdict says, proved again; raise `Refused` where any part of it is not."""
-    try:
-        verdict = Verdict.from_json(json.dumps(whole))
-    except Refused:
-        raise
-    except (LookupError, TypeError, ValueError, AttributeError) as error:
-        raise Refused(f"not a well-formed verdict: {error}") from error
+    verdict = Verdict.from_json(json.dumps(whole))
     if not verdict.check(X, labels):
         raise Refused(NOT_THESE)
     return verdict.in_words()

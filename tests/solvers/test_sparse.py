@@ -1,5 +1,7 @@
 """The working-set solver against proximal gradient steps, the exact conditions and its budget."""
 
+import itertools
+
 import numpy as np
 import pytest
 from tests.amounts import cases
@@ -8,7 +10,7 @@ from tests.sparse_problems import drawn, posed
 
 from separatrix.problem.losses import LOGISTIC
 from separatrix.solvers.running.drive import Status
-from separatrix.solvers.sparse import working_set
+from separatrix.solvers.sparse import columns, working_set
 from separatrix.solvers.sparse.point import radius
 
 
@@ -59,6 +61,17 @@ def test_a_large_working_set_is_solved_by_columns(seed, monkeypatch):
             other, _ = solved(posed(*case), tol=1e-8)
             monkeypatch.setattr(working_set, "LARGEST_MATRIX", 0)
             assert abs(state.primal - other.primal) <= 1e-7 * other.primal
+
+
+def test_an_objective_that_goes_up_and_down_ends_the_run():
+    """As rounding makes it, where a column is 1e8 times as far from zero as it is wide."""
+    state = working_set.start(posed(*drawn(3)), tol=1e-12)
+    values = itertools.cycle([2.0 * state.primal, 1.5 * state.primal])
+
+    def look(state):
+        state.primal = next(values)
+
+    assert columns.advanced(state, 1000, lambda *_: None, look) is Status.UNPROVED
 
 
 def test_a_budget_is_only_a_budget():

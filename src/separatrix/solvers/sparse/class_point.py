@@ -46,6 +46,7 @@ class ClassMemory:
     floor: float = 0.0  # the share of even probabilities in the curvature of a row
     stalls: int = 0
     gap: float = np.inf  # the least so far
+    primal: float = np.inf  # the least so far
     solved: bool = False
     max_passes: float = np.inf
 

@@ -308,7 +308,8 @@ def _outcome(state: Any) -> Status | None:
 
 def _update(state: Any, work: Work, look: Look) -> None:
     """Take Newton steps on a working set, and look at all columns again."""
-    memory, before = state.memory, state.primal
+    memory = state.memory
+    before = min(memory.primal, state.primal)
     problem = _next_stop(state)
     work(state, problem)
     state.updates += 1
@@ -317,7 +318,7 @@ def _update(state: Any, work: Work, look: Look) -> None:
     fallen = state.primal < before * (1.0 - least)
     nearer = state.gap < _NEARER * memory.gap or _is_nearer(state, problem)
     memory.stalls = 0 if fallen or nearer else memory.stalls + 1
-    memory.gap = min(memory.gap, state.gap)
+    memory.gap, memory.primal = min(memory.gap, state.gap), min(before, state.primal)
 
 
 def _next_stop(state: Any) -> Any:

@@ -45,6 +45,7 @@ class Memory:
     floor: float = LEAST_FLOOR  # of the curvature of a row, as a share of its largest
     stalls: int = 0
     gap: float = np.inf  # the least so far
+    primal: float = np.inf  # the least so far
     solved: bool = False
     max_passes: float = np.inf
 

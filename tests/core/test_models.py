@@ -10,6 +10,7 @@ from sklearn.datasets import load_iris
 import separatrix as sx
 from separatrix.core import machine as core
 from separatrix.core.checks import seed_of
+from separatrix.core.linear_model import pairs_of, tally
 from separatrix.core.models import fresh, settings_of
 from separatrix.errors import DataError, UnfinishedWarning
 from separatrix.storage.model_file import from_bytes, to_bytes
@@ -100,3 +101,10 @@ def test_seeds_are_those_of_scikit_learn():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         seed_of(np.int64(4))
+
+
+def test_votes_of_margins_without_end_are_counted():
+    margins = np.array([[np.inf, np.inf, np.inf], [1.5e308, 1.5e308, 1.0], [-np.inf, 1.0, -2.0]])
+    found = tally(margins, pairs_of(3), 3)
+    expected = [[-1 / 3, 1, 7 / 3], [-1 / 3, 4 / 3, 7 / 3], [4 / 3, 2 / 3, 5 / 6]]
+    assert found == pytest.approx(np.array(expected))

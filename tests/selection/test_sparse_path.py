@@ -178,6 +178,10 @@ def test_the_grid_begins_where_all_weights_are_zero():
     assert not given
     assert sparse_grid([1.0, 2.0], 0.25, X)[1]
     assert sparse_grid(4, np.inf, X)[0].tolist() == [1.0]
+    for least in (1e299, 1e307, 1.7e308):
+        values, _ = sparse_grid(4, least, X)
+        assert values[0] == least
+        assert values[-1] == max(least, 1e300)
 
 
 def test_columns_of_unlike_sizes_have_a_longer_path():

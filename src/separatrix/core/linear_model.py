@@ -21,6 +21,7 @@ import numpy as np
 from separatrix.core.checks import new_rows
 
 _FLATTEST, _STEEPEST = 1e-6, 1e6
+_FAR = 1e300  # sums of margins beyond decide as one that has no end
 _HALVINGS = 40  # of the logarithm of a slope: 3e-11 is left
 SCORES_ONLY = (
     "it has scores only, from decision_function. LogisticRegression(), and LinearSVM and KernelSVM "
@@ -98,14 +99,17 @@ def tally(margins: np.ndarray, pairs: Sequence[tuple[int, int]], n_classes: int)
     [[0.833, -0.267, 2.278]]
     """
     votes, sums = np.zeros((len(margins), n_classes)), np.zeros((len(margins), n_classes))
-    for column, (low, high) in enumerate(pairs):
-        won = margins[:, column] > 0.0
-        votes[won, high] += 1.0
-        votes[~won, low] += 1.0
-        sums[:, high] += margins[:, column]
-        sums[:, low] -= margins[:, column]
-    with np.errstate(over="ignore"):
-        return np.asarray(votes + sums / (3.0 * (abs(sums) + 1.0)))
+    with np.errstate(over="ignore", invalid="ignore"):
+        for column, (low, high) in enumerate(pairs):
+            won = margins[:, column] > 0.0
+            votes[won, high] += 1.0
+            votes[~won, low] += 1.0
+            sums[:, high] += margins[:, column]
+            sums[:, low] -= margins[:, column]
+        shares = sums / (3.0 * (abs(sums) + 1.0))
+    far = abs(sums) > _FAR
+    shares[far] = np.sign(sums[far]) / 3.0
+    return np.asarray(votes + np.where(np.isnan(sums), 0.0, shares))
 
 
 def decided(classes: np.ndarray, scores: np.ndarray, threshold: float = 0.0) -> np.ndarray:

@@ -30,6 +30,7 @@ __all__ = [
 
 _LOWEST, _HIGHEST, _VALUES = 1e-2, 1e3, 6
 _SPARSE_VALUES = 50
+_LARGEST = 1e300  # of the values of C, where the first is not larger
 # So many standard errors above the best, twice in a row, and an end of the path is given up.
 _HOPELESS = 4.0
 _LARGE_ENTRIES, _WIDE = 3_000_000, 2000
@@ -97,8 +98,9 @@ def sparse_grid(Cs: Any, least: float, X: Any) -> tuple[np.ndarray, bool]:
     positive("Cs", Cs, whole=True)
     if not np.isfinite(least):
         return np.ones(1), False  # no column matters at any C
-    span = 100.0 if X.shape[1] > X.shape[0] else 1000.0
-    return least * np.geomspace(1.0, span * max(1.0, _spread(X)), int(Cs)), False
+    span = (100.0 if X.shape[1] > X.shape[0] else 1000.0) * max(1.0, _spread(X))
+    most = max(1.0, _LARGEST / max(float(least), 1.0))
+    return least * np.geomspace(1.0, min(span, most), int(Cs)), False
 
 
 def _spread(X: Any) -> float:

@@ -337,8 +337,9 @@ _MOST_PASSES = 1_000
 
 def rows_of_factor(K: np.ndarray) -> np.ndarray | None:
     """Return L with L L^T = K seen from the mean of the rows, or None where there is none."""
-    K = K - K.mean(axis=0)
-    K = K - K.mean(axis=1)[:, None]
+    with np.errstate(over="ignore", invalid="ignore"):
+        K = K - K.mean(axis=0)
+        K = K - K.mean(axis=1)[:, None]
     if not np.isfinite(K).all():
         return None
     sizes, directions = eigh(0.5 * (K + K.T), check_finite=False)

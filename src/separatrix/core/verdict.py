@@ -439,9 +439,9 @@ def _hyperplane_follows(verdict: Any, proof: Partition | Separation) -> bool:
 
 
 def _margin_follows(verdict: Any, problem: SignedProblem) -> bool:
-    """Whether the margin is the least distance of a row, rounded down, and at most the upper bound.
+    """Whether the margin is the least distance of a row, rounded down.
 
-    That has to follow from its multipliers, exactly.
+    The upper bound on the largest margin has to follow from its multipliers, exactly.
     """
     widest, margin = verdict.widest, verdict.margin
     if widest is None or margin is None:

@@ -42,7 +42,7 @@ test-peers: $(READY)
 # Coverage sees inside the loops only when they are not compiled. Only these folders hold loops.
 test-interpreted: $(READY)
 	TESTS_PASSED= COVERAGE_FILE=.coverage.interpreted NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q $(WORKERS) \
-	  -p no:cacheprovider --cov --cov-report= -m "not long" \
+	  --dist=worksteal -p no:cacheprovider --cov --cov-report= -m "not long" \
 	  tests/solvers tests/problem tests/data tests/properties
 
 # The tests of the lab drive a real browser, Debian's; without one they are skipped and say so.

@@ -11,11 +11,12 @@ assert AMOUNT in ("few", "many", "all"), f"SEPARATRIX_CASES is few, many or all,
 ALL = AMOUNT == "all"
 # A share of the cases, but not fewer than so many: (1 in how many, at the least).
 SHARES = {"few": (100, 20), "many": (40, 30), "all": (1, 0)}
+MOST_INTERPRETED = 30
 
 
 def cases(count: int) -> range:
     if is_interpreted():
-        return range(max(1, count // 80))
+        return range(max(1, min(count // 80, MOST_INTERPRETED)))
     one_in, least = SHARES[AMOUNT]
     return range(min(count, max(least, count // one_in)))
 

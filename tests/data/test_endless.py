@@ -11,6 +11,7 @@ import pytest
 
 import separatrix as sx
 from separatrix.data.sources import streams
+from tests.amounts import COMPILED_ONLY
 from tests.cli.command import separatrix as run
 
 ROWS = b"x,class\n0,a\n1,a\n2,b\n3,b\n"
@@ -60,6 +61,7 @@ def test_a_pipe_is_read(tmp_path):
     assert table.y.tolist() == ["a", "a", "b", "b"]
 
 
+@COMPILED_ONLY
 def test_contents_without_an_end_of_a_line_are_refused(monkeypatch, model):
     class Letters(io.RawIOBase):
         given = 0

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from tests.amounts import cases
+from tests.amounts import COMPILED_ONLY, cases
 from tests.naive import crammer_singer as naive
 from tests.problems import as_sparse
 from tests.problems_many import many
@@ -89,6 +89,7 @@ def _exact(value):
     return Fraction(float(value))
 
 
+@COMPILED_ONLY
 def test_a_start_from_other_costs_gets_there_sooner():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(80, 30))

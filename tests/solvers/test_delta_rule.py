@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from tests.amounts import cases
+from tests.amounts import COMPILED_ONLY, cases
 from tests.naive import delta_rule as naive
 from tests.problems import as_sparse, problem
 
@@ -51,6 +51,7 @@ def test_agrees_with_the_naive_rule_on_generated_problems():
     assert ties <= 0.02 * len(cases(10_000))
 
 
+@COMPILED_ONLY
 def test_the_largest_stable_rate_is_where_divergence_begins():
     for seed in cases(60):
         case = problem(seed, kind="overlapping_gaussians")

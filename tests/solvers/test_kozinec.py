@@ -3,7 +3,7 @@ import itertools
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from tests.amounts import cases
+from tests.amounts import COMPILED_ONLY, cases
 from tests.naive import kozinec as naive
 from tests.problems import as_sparse, problem
 from tests.solvers.runs import same_until_a_tie
@@ -56,6 +56,7 @@ def test_agrees_with_the_naive_rule_on_generated_problems():
     assert same >= 0.8 * len(cases(10_000))
 
 
+@COMPILED_ONLY
 def test_w_is_the_stated_convex_combination():
     for seed in cases(400):
         case = problem(seed, kind="overlapping_gaussians")

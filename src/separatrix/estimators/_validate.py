@@ -45,7 +45,7 @@ from separatrix.core.checks import are_plainly_classes, refuse_infinite
 from separatrix.errors import DataError, DeviceError, ScaleWarning
 from separatrix.problem.device_rows import DeviceRows
 from separatrix.problem.fingerprint import LaterName, fingerprint_on_device
-from separatrix.problem.signed import as_matrix
+from separatrix.problem.signed import as_matrix, refuse_rounded
 
 __all__ = [
     "all_weighted",
@@ -84,7 +84,8 @@ def training_data(estimator: Any, X: Any, y: Any, reset: bool = True) -> tuple[A
 
 
 def _validated(estimator: Any, *data: Any, **options: Any) -> Any:
-    """Check data in scikit-learn's way; whether numbers are finite is looked at in ours."""
+    """Check data in scikit-learn's way; whether numbers are finite or rounded, in ours."""
+    refuse_rounded(data[0])
     try:
         return validate_data(
             estimator,
@@ -117,6 +118,7 @@ def label_column(y: np.ndarray) -> np.ndarray:
 
 def regression_data(estimator: Any, X: Any, y: Any) -> tuple[Any, np.ndarray]:
     """Return X and the values to be predicted, one column or several."""
+    refuse_rounded(y, "y")
     X, y = _validated(estimator, X, y, order="C", multi_output=True, y_numeric=True)
     refuse_infinite(estimator, X)
     return X, y.astype(np.float64)
@@ -146,6 +148,7 @@ def checked_weights(sample_weight: Any, rows: Any) -> np.ndarray | None:
     """Return the weights of rows as numbers at least 0; None where none are given."""
     if sample_weight is None:
         return None
+    refuse_rounded(sample_weight, "sample_weight")
     checked: np.ndarray = _check_sample_weight(
         on_host(sample_weight), rows, dtype=np.float64, copy=True, ensure_non_negative=True
     )
@@ -362,6 +365,7 @@ def _has_few_wide_rows(X: Any) -> bool:
 def _checked(estimator: Any, X: Any, y: Any) -> tuple[Any, np.ndarray]:
     """Check shapes as scikit-learn does; numbers are looked at where they are worked with."""
     if not _may_need_torch("cpu", X):
+        refuse_rounded(X)
         kinds = [np.float64, np.float32, np.float16]
         try:
             return validate_data(estimator, X, y, dtype=kinds, ensure_all_finite=False)

@@ -29,7 +29,7 @@ from separatrix.errors import DataError
 from separatrix.estimators._validate import training_data
 from separatrix.problem.exact import SignedRows
 from separatrix.problem.fingerprint import fingerprint
-from separatrix.problem.signed import SignedProblem
+from separatrix.problem.signed import SignedProblem, refuse_rounded
 from separatrix.solvers.separability.ball_simplex import alternative
 
 __all__ = [
@@ -96,6 +96,7 @@ def shatter(points: Any, fit_intercept: bool = True, *, names: Any = None) -> Sh
 
 def _checked_points(points: Any) -> np.ndarray:
     try:
+        refuse_rounded(points)
         X = np.array(points, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise DataError(f"points must be rows of numbers, all of one length: {error}.") from error

@@ -19,6 +19,7 @@ from separatrix.data.readers.typed_tables import frame_to_arrow, is_frame
 from separatrix.data.table import Table, read
 from separatrix.errors import DataError, not_finite
 from separatrix.infer.model import Design
+from separatrix.problem.signed import refuse_rounded
 
 _MOST_ENTRIES = 200_000_000
 
@@ -71,6 +72,8 @@ def given(
     fit_intercept: bool = True,
 ) -> Given:
     """Read what `sx.inference` is given; refuse what it cannot use."""
+    if X is not None and not isinstance(X, Table):
+        refuse_rounded(X)
     table = _as_table(X, y, terms if isinstance(terms, str) else None)
     notes: list[str] = []
     dropped: set[int] = set()

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -53,10 +53,10 @@ def as_matrix(X: Any) -> Matrix:
     >>> as_matrix(np.array([[1, 2]])).dtype
     dtype('float64')
     """
+    refuse_rounded(X)
     if sp.issparse(X):
         if getattr(X, _CHECKED, False):
             return X
-        _refuse_long_integers(X.data)
         try:
             # A new matrix on the same arrays, so that the mark is not the caller's to keep.
             given = (X.data, X.indices, X.indptr) if X.format == "csr" else X
@@ -65,11 +65,11 @@ def as_matrix(X: Any) -> Matrix:
             csr.check_format(full_check=True)
         except ValueError as error:
             raise DataError(f"X is not a well-formed CSR matrix: {error}.") from error
-        if csr.dtype not in (np.float32, np.float64):
-            csr = csr.astype(np.float64)
-        if not csr.has_canonical_format:
+        if not csr.has_canonical_format:  # added up as they are stored, as `toarray` does
             csr = csr.copy()
             csr.sum_duplicates()
+        if csr.dtype not in (np.float32, np.float64):
+            csr = csr.astype(np.float64)
         if csr.indices.dtype != np.int32 and max(csr.nnz, *csr.shape) < _INT32_LIMIT:
             # Half the index traffic in every pass, and one compiled version of every loop.
             indices, starts = csr.indices.astype(np.int32), csr.indptr.astype(np.int32)
@@ -79,7 +79,6 @@ def as_matrix(X: Any) -> Matrix:
     if on_device(X):
         return X
     X = np.asarray(X if isinstance(X, np.ndarray) else on_host(X))
-    _refuse_long_integers(X)
     dtype = X.dtype if X.dtype in (np.float32, np.float64) else np.dtype(np.float64)
     return np.ascontiguousarray(X, dtype=dtype)
 
@@ -93,14 +92,83 @@ def entries_of(X: Matrix) -> int:
     return int(X.nnz if sp.issparse(X) else X.shape[0] * X.shape[1])
 
 
-def _refuse_long_integers(values: np.ndarray) -> None:
-    """Refuse whole numbers that float64 would round: what is proved would be other data."""
-    is_long = values.dtype.kind in "iu" and values.dtype.itemsize == 8
-    if is_long and ((values > 2**53) | (values < -(2**53))).any():
+def refuse_rounded(X: Any, name: str = "X") -> None:
+    """Refuse numbers that float64 would round: what is proved would be of other data.
+
+    These are whole numbers beyond 2^53, and long floats. Decimals are rounded, as in any file.
+    Sparse matrices are refused too whose row starts are out of order.
+
+    >>> refuse_rounded(np.array([[2**53]]))
+    """
+    if isinstance(X, np.ndarray):
+        _refuse_rounded_values(X, name)
+    elif sp.issparse(X):
+        if not getattr(X, _CHECKED, False):
+            _refuse_rounded_entries(X)
+    elif not on_device(X):
+        for values in _columns_of(on_host(X)):
+            _refuse_rounded_values(values, name)
+
+
+def _refuse_rounded_values(values: np.ndarray, name: str) -> None:
+    kind, size = values.dtype.kind, values.dtype.itemsize
+    if kind == "c":
+        raise DataError(f"Complex data not supported. Give real and imaginary parts of {name}.")
+    if kind in "iu" and size == 8:
+        is_rounded = bool(((values > 2**53) | (values < -(2**53))).any())
+    elif kind == "f" and size > 8:
+        with np.errstate(over="ignore"):
+            is_rounded = bool(((values.astype(np.float64) != values) & (values == values)).any())
+    elif kind == "O":
+        is_rounded = any(map(_is_rounded, values.ravel().tolist()))
+    else:
+        return
+    if is_rounded:
         raise DataError(
-            "X has whole numbers beyond 2^53, which float64 does not hold. Divide them, or "
-            "subtract a constant, before they are converted."
+            f"{name} has whole numbers beyond 2^53, or long floats, which float64 does not hold. "
+            "Divide them, or subtract a constant, before they are converted."
         )
+
+
+def _is_rounded(value: Any) -> bool:
+    """Whether a whole number is not the float64 next to it."""
+    return isinstance(value, int | np.integer) and not -(2**53) <= int(value) <= 2**53
+
+
+def _refuse_rounded_entries(X: Any) -> None:
+    """Look at the entries of a sparse matrix once those of one place are added up."""
+    if X.format in ("csr", "csc", "bsr"):
+        starts = X.indptr
+        in_order = starts[0] == 0 and starts[-1] <= len(X.indices) and (np.diff(starts) >= 0).all()
+        if not in_order:  # SciPy looks at them only where there are entries
+            raise DataError("X is not a well-formed sparse matrix: its row starts do not ascend.")
+    if X.dtype in (np.float32, np.float64):
+        return
+    if X.format in ("csr", "csc", "bsr"):
+        try:
+            X.check_format(full_check=True)
+        except ValueError as error:
+            raise DataError(f"X is not a well-formed sparse matrix: {error}.") from error
+    csr = sp.csr_array(X, copy=True)
+    csr.sum_duplicates()
+    _refuse_rounded_values(csr.data, "X")
+
+
+def _columns_of(X: Any) -> Iterator[np.ndarray]:
+    """Yield what a table or a list holds, before anything is rounded."""
+    import narwhals as nw
+
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if isinstance(frame, nw.DataFrame):
+        yield from (
+            column.drop_nulls().to_numpy()
+            for column in frame.iter_columns()
+            if column.dtype.is_integer() or column.dtype == nw.Object
+        )
+        return
+    values = np.asarray(X)
+    is_large = values.dtype.kind == "f" and bool((abs(values) >= 2**53).any())
+    yield np.asarray(X, dtype=object) if is_large else values
 
 
 Found = TypeVar("Found")

@@ -163,8 +163,9 @@ def _best_fit(scores: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> t
 class FisherDirections(Written, AboutData):
     """The k-th largest ratio lies between ``lower[k]`` and ``upper[k]``: proved.
 
-    `directions` has a column a direction, best first; `weights` a row of scores a class. `moved` is
-    by how many standard deviations the class means would have to move for the weights to be exact.
+    `directions` has a column a direction, best first, and shows the lower bounds: the span of the
+    first k+1 counts, not their lengths. `weights` has a row of scores a class. `moved` is by how
+    many standard deviations the class means would have to move for the weights to be exact.
     """
 
     directions: np.ndarray

@@ -10,6 +10,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
 
 import separatrix as sx
 from separatrix.certificates.kernel_separation import KernelSeparation, prove_kernel_separation
@@ -18,6 +19,7 @@ from separatrix.problem.canonical import as_checker_data, data_of, problem_from
 from separatrix.problem.fingerprint import fingerprint
 from separatrix.problem.kernels import Kernel
 from separatrix.storage.certificate_files import prove_again
+from separatrix.storage.model_proof import prove_model
 
 KERNELS = [
     {"kernel": "rbf", "gamma": 0.7},
@@ -77,6 +79,18 @@ def test_the_bounds_hold_in_exact_arithmetic():
     margin = 1.0 / np.linalg.norm(best.coef_)
     assert proof.lower <= margin * (1.0 + 1e-9)
     assert margin * (1.0 - 1e-9) <= proof.upper
+
+
+def test_bounds_that_rounding_leaves_open_are_not_stated_as_computed():
+    """The largest margin is 0.1548 in homogeneous coordinates: (0, 0) was said to hold it."""
+    X, y = [[144000000.0], [138000000.0], [101000000.0], [144000000.0]], [0, 0, 1, 0]
+    with pytest.warns(ConvergenceWarning):
+        model = sx.KernelKozinec(kernel="linear").fit(X, y)
+    lower, upper = model.margin_bounds_
+    assert lower <= 0.1548 <= upper
+    assert prove_model(model, X, y)[0]
+    model.margin_bounds_ = (0.0, 0.0)
+    assert not prove_model(model, X, y)[0]
 
 
 FORGERIES = {

@@ -75,6 +75,8 @@ class FisherDirection(Written):
             return False
         if type(squares) is not LeastSquaresOptimality:  # the best of some weights bounds no others
             return False
+        if len(np.unique(y)) != 2:  # the codes would be those of one class against the rest
+            return False
         if len(self.weights) != X.shape[1] or not squares.check(X, targets, s):
             return False
         if (self.rows_sha256, self.names) not in (("", ()), named_rows(X, y, s, self.rows_sha256)):

@@ -149,3 +149,16 @@ def test_weights_whose_sum_leaves_the_range_are_refused(model, size):
 def test_weights_of_classes_whose_sum_leaves_the_range_are_refused():
     with pytest.raises(DataError, match="sum to"):
         quiet(sx.LeastSquares(class_weight={0: 1e308, 1: 1.0}), X[:100], CODES[:100])
+
+
+@pytest.mark.parametrize("wrapper", [sx.OneVsRest, sx.OneVsOne])
+@pytest.mark.parametrize("model", [sx.LeastSquares(), sx.Fisher(), sx.GaussianPlugIn(),
+                                   sx.LinearSVM(), sx.LogisticRegression()], ids=str)  # fmt: skip
+def test_weighted_fits_of_many_classes_are_proved(wrapper, model):
+    weights = np.random.default_rng(0).uniform(0.5, 2.0, len(X))
+    many = wrapper(model).fit(X, CODES, sample_weight=weights)
+    assert many.check(X, CODES, weights)
+    assert many.certificate_.check(X, CODES, sample_weight=weights)
+    holds_its_costs = isinstance(model, sx.LinearSVM | sx.LogisticRegression)
+    assert many.check(X, CODES) is holds_its_costs
+    assert many.check(X, CODES, weights[::-1]) is holds_its_costs

@@ -9,6 +9,17 @@ from separatrix.certificates.fisher import FisherDirection, _codes, _ratios, che
 from separatrix.certificates.nonnegative_squares import check_nonnegative_squares
 
 
+def test_labels_of_three_classes_have_no_direction():
+    """The ratio of the last class against the others was proved of all three."""
+    rng = np.random.default_rng(0)
+    y, s = np.repeat([0, 1, 2], 20), np.full(60, 2.0)
+    X = rng.normal(size=(60, 2)) + y[:, None]
+    proof = check_fisher(X, (y == 2).astype(int), np.array([1.0, 1.0]), s)
+    assert proof.check(X, (y == 2).astype(int), s)
+    assert not proof.check(X, y, s)
+    assert not proof.check(X, np.zeros(60), s)
+
+
 def test_bounds_of_weights_not_below_zero_prove_no_direction():
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1], 30)

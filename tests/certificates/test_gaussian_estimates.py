@@ -74,6 +74,10 @@ def offset(proof):
     lambda p: dataclasses.replace(p, means=0.0),
     lambda p: dataclasses.replace(p, data_sha256="0" * 64),
     lambda p: changed(p, shares=(1e-3,)),
+    lambda p: changed(p, means=3.0 * p.gaussians.means),
+    lambda p: changed(p, means=p.gaussians.means + 1e-8),
+    lambda p: changed(p, means=p.gaussians.means[:1]),
+    lambda p: changed(p, means=p.gaussians.means * np.nan),
 ])  # fmt: skip
 def test_forged_shared_covariances_are_refused(forge):
     X, y = rows(2, n=81)
@@ -95,6 +99,33 @@ def test_forged_covariances_of_classes_are_refused(kind):
         larger = tuple(V * (1.0 + 1e-8) for V in held.whiteners)
         assert not changed(proof, whiteners=larger).check(X, y)
         assert not changed(proof, shares=(0.1, 0.1)).check(X, y)
+
+
+def test_the_mean_of_a_column_of_one_value_is_that_value():
+    X, y = rows(2)
+    X = np.column_stack([X, np.full(len(y), 3.0)])
+    proof = sx.GaussianPlugIn().fit(X, y).certificate_
+    assert proof.check(X, y)
+    assert not changed(proof, means=proof.gaussians.means + [0.0, 0.0, 0.0, 1e-8]).check(X, y)
+
+
+@pytest.mark.parametrize("kind", ["full", "diagonal"])
+def test_parameters_of_another_shape_are_refused(kind):
+    """One row of variances served for all classes: NumPy repeats it."""
+    X, y = rows(3)
+    proof = sx.GaussianPlugIn(kind).fit(np.vstack([X, X]), np.repeat([0, 1], len(y))).certificate_
+    held, X, y = proof.gaussians, np.vstack([X, X]), np.repeat([0, 1], len(y))
+    assert proof.check(X, y)
+    assert not changed(proof, spreads=held.spreads[:, None]).check(X, y)
+    assert not changed(proof, means=held.means[:, :1]).check(X, y)
+    if kind == "diagonal":
+        assert not changed(proof, variances=held.variances[:, :, None]).check(X, y)
+        assert not changed(proof, variances=np.tile(held.variances, (1, 2))).check(X, y)
+        assert not changed(proof, variances=np.vstack([held.variances] * 2)).check(X, y)
+    else:
+        assert not changed(proof, whiteners=held.whiteners[:1]).check(X, y)
+        assert not changed(proof, shares=()).check(X, y)
+        assert not changed(proof, whiteners=tuple(V[:, :1] for V in held.whiteners)).check(X, y)
 
 
 def test_other_tasks_prove_the_densities_alone():

@@ -10,14 +10,17 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
 
 import separatrix as sx
+from separatrix.certificates.kernel_scores import KernelRowsInProof, kernel_scores
 from separatrix.certificates.kernel_separation import KernelSeparation, prove_kernel_separation
 from separatrix.checker import Refused, check
 from separatrix.problem.canonical import as_checker_data, data_of, problem_from
 from separatrix.problem.fingerprint import fingerprint
 from separatrix.problem.kernels import Kernel
 from separatrix.storage.certificate_files import prove_again
+from separatrix.storage.model_proof import prove_model
 
 KERNELS = [
     {"kernel": "rbf", "gamma": 0.7},
@@ -77,6 +80,33 @@ def test_the_bounds_hold_in_exact_arithmetic():
     margin = 1.0 / np.linalg.norm(best.coef_)
     assert proof.lower <= margin * (1.0 + 1e-9)
     assert margin * (1.0 - 1e-9) <= proof.upper
+
+
+def test_bounds_that_rounding_leaves_open_are_not_stated_as_computed():
+    """The largest margin is 0.1548 in homogeneous coordinates: (0, 0) was said to hold it."""
+    X, y = [[144000000.0], [138000000.0], [101000000.0], [144000000.0]], [0, 0, 1, 0]
+    with pytest.warns(ConvergenceWarning):
+        model = sx.KernelKozinec(kernel="linear").fit(X, y)
+    lower, upper = model.margin_bounds_
+    assert lower <= 0.1548 <= upper
+    assert prove_model(model, X, y)[0]
+    model.margin_bounds_ = (0.0, 0.0)
+    assert not prove_model(model, X, y)[0]
+
+
+def test_a_kernel_function_is_taken_as_predictions_take_it():
+    """Values of one tile with another were turned: more rows were proved than predicted right."""
+
+    def kernel(A, B):
+        a, b = A[:, 0][:, None], B[:, 0][None, :]
+        return np.where(a == b, 1.0, np.where(a < b, 0.9 * np.sin(a * b), 0.0))
+
+    X = np.arange(700.0)[:, None]
+    shares = np.random.default_rng(1).normal(size=(700, 1))
+    scores = kernel_scores(KernelRowsInProof(Kernel("callable", function=kernel), X), shares)
+    wrong = abs(scores.values - kernel(X, X) @ shares)
+    assert (wrong <= 2.0 * scores.errors).all()
+    assert scores.errors.max() < 1e-9
 
 
 FORGERIES = {

@@ -11,6 +11,7 @@ from sklearn.datasets import load_iris
 from sklearn.utils.validation import has_fit_parameter
 
 import separatrix as sx
+from separatrix.errors import DataError
 
 X, CODES = load_iris(return_X_y=True)
 RNG = np.random.default_rng(0)
@@ -130,3 +131,34 @@ def test_wrapped_weights_are_visits_too(wrapper):
     model = quiet(wrapper(sx.DeltaRule(max_updates=50)), X, CODES, sample_weight=COPIES)
     want = quiet(wrapper(sx.DeltaRule(max_updates=50)), X[REPEATED], CODES[REPEATED])
     np.testing.assert_array_equal(model.decision_function(X), want.decision_function(X))
+
+
+@pytest.mark.parametrize("size", [3.1e307, 5e-324])
+@pytest.mark.parametrize("model", [
+    sx.GaussianPlugIn(), sx.Fisher(shrinkage=0.5), sx.LeastSquares(ridge=[0.0, 1.0]),
+    sx.LinearSVM(), sx.KernelSVM(), sx.LogisticRegression(), sx.SGD(), sx.Perceptron(),
+    sx.LinearProgramHalfspace(),
+], ids=str)  # fmt: skip
+def test_weights_whose_sum_leaves_the_range_are_refused(model, size):
+    """Priors of 0 and weights of 0 came out as optimal: everything was divided by infinity."""
+    rows = [[0.0, 0.0], [1.0, 1.5], [2.0, 2.0], [1.0, 0.0], [2.0, 1.5], [3.0, 2.2]]
+    with pytest.raises(DataError, match="sum to"):
+        quiet(model, rows, [0, 0, 0, 1, 1, 1], sample_weight=np.full(6, size))
+
+
+def test_weights_of_classes_whose_sum_leaves_the_range_are_refused():
+    with pytest.raises(DataError, match="sum to"):
+        quiet(sx.LeastSquares(class_weight={0: 1e308, 1: 1.0}), X[:100], CODES[:100])
+
+
+@pytest.mark.parametrize("wrapper", [sx.OneVsRest, sx.OneVsOne])
+@pytest.mark.parametrize("model", [sx.LeastSquares(), sx.Fisher(), sx.GaussianPlugIn(),
+                                   sx.LinearSVM(), sx.LogisticRegression()], ids=str)  # fmt: skip
+def test_weighted_fits_of_many_classes_are_proved(wrapper, model):
+    weights = np.random.default_rng(0).uniform(0.5, 2.0, len(X))
+    many = wrapper(model).fit(X, CODES, sample_weight=weights)
+    assert many.check(X, CODES, weights)
+    assert many.certificate_.check(X, CODES, sample_weight=weights)
+    holds_its_costs = isinstance(model, sx.LinearSVM | sx.LogisticRegression)
+    assert many.check(X, CODES) is holds_its_costs
+    assert many.check(X, CODES, weights[::-1]) is holds_its_costs

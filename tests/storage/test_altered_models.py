@@ -235,6 +235,23 @@ def test_far_from_the_origin_the_intercept_of_fisher_is_proved(labels, threshold
     refused(model, rows, labels, "intercept_")
 
 
+@pytest.mark.parametrize("mixed", [
+    [[2.0, 1.0], [0.0, -1.0]],
+    [[1.0 + 1e-5, 0.0], [0.0, 1.0]],
+    [[-1.0, 0.0], [0.0, 1.0]],
+    [[np.cos(1e-3), np.sin(1e-3)], [-np.sin(1e-3), np.cos(1e-3)]],
+])  # fmt: skip
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+def test_the_projections_of_several_classes_are_proved(mixed, offset):
+    """The ratios proved are the same for directions of any length, sign or mixture."""
+    rows = X + offset
+    model = sx.Fisher().fit(rows, THREE)
+    assert examine(model, rows.copy(), THREE).proved
+    model.scalings_ = model.scalings_ @ np.array(mixed)
+    model.certificate_ = replace(model.certificate_, directions=model.scalings_)
+    refused(model, rows, THREE, "" if offset or mixed[1][0] else "scalings_")
+
+
 def test_what_is_not_proved_is_not_called_proved():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

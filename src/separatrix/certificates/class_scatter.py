@@ -80,10 +80,11 @@ def _is_above(matrix: Enclosure, bound: float) -> bool:
 class ClassScatter:
     """Enclosed: the weight of each class, its mean and its scatter, in divided columns.
 
-    Columns of one value are not among those `kept`.
+    Columns of one value are not among those `kept`: `flat` are these values.
     """
 
     kept: np.ndarray
+    flat: np.ndarray
     exponents: np.ndarray
     masses: tuple[Enclosure, ...]
     means: tuple[Enclosure, ...]
@@ -121,14 +122,14 @@ def class_scatter(X: Any, codes: np.ndarray, s: np.ndarray, n_classes: int) -> C
         return None
     X = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
     kept = np.asarray((X[0] != X).any(axis=0))
-    X, power = X[:, kept], math.frexp(float(s.max()))[1]
+    flat, X, power = X[0, ~kept], X[:, kept], math.frexp(float(s.max()))[1]
     exponents = column_exponents(X)
     with np.errstate(all="ignore"):
         rows, near = divided_exactly(X, exponents), np.ldexp(s, -power)
         if rows is None or not (np.ldexp(near, power) == s).all():
             return None
         found = [_one_class(rows[codes == k], near[codes == k]) for k in range(n_classes)]
-    return ClassScatter(kept, exponents, *(tuple(each) for each in zip(*found, strict=True)))
+    return ClassScatter(kept, flat, exponents, *(tuple(each) for each in zip(*found, strict=True)))
 
 
 def _one_class(rows: np.ndarray, s: np.ndarray) -> tuple[Enclosure, Enclosure, Enclosure]:

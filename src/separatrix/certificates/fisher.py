@@ -75,6 +75,8 @@ class FisherDirection(Written):
             return False
         if type(squares) is not LeastSquaresOptimality:  # the best of some weights bounds no others
             return False
+        if len(np.unique(y)) != 2:  # the codes would be those of one class against the rest
+            return False
         if len(self.weights) != X.shape[1] or not squares.check(X, targets, s):
             return False
         if (self.rows_sha256, self.names) not in (("", ()), named_rows(X, y, s, self.rows_sha256)):
@@ -163,8 +165,9 @@ def _best_fit(scores: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> t
 class FisherDirections(Written, AboutData):
     """The k-th largest ratio lies between ``lower[k]`` and ``upper[k]``: proved.
 
-    `directions` has a column a direction, best first; `weights` a row of scores a class. `moved` is
-    by how many standard deviations the class means would have to move for the weights to be exact.
+    `directions` has a column a direction, best first, and shows the lower bounds: the span of the
+    first k+1 counts, not their lengths. `weights` has a row of scores a class. `moved` is by how
+    many standard deviations the class means would have to move for the weights to be exact.
     """
 
     directions: np.ndarray

@@ -3,7 +3,7 @@
 The exact means and covariances (maximum likelihood, shrunk by the share stated) are enclosed, and
 what the model holds is compared with them:
 
-    shared      C w_k = m_k - m + r_k: the weights belong to means moved by r_k
+    shared      C w_k = m_k - m + r_k: the weights belong to means moved by r_k, and |m_k - held|
     full        |V_k' C_k V_k - I|, where V_k V_k' stands for the inverse of C_k
     diagonal    |v_kj / c_kj - 1| of the variances, none of which is taken below 1e-9
 
@@ -113,13 +113,18 @@ def prove_gaussian_estimates(
 
 
 def _shared(claim: GaussianEstimates, found: ClassScatter) -> tuple[float, float, float]:
-    """Return by how much means would have to move, 0, and the error of the offsets."""
-    (W, b), K = claim.gaussians.linear, len(claim.classes)
-    if not len(W) == len(b) == K or found.leaves_out(W):
+    """Return by how much means are off or would have to move, 0, and the error of the offsets."""
+    (W, b), held = claim.gaussians.linear, claim.gaussians.means
+    K, d = len(claim.classes), len(found.kept)
+    if not (W.shape == held.shape == (K, d) and b.shape == (K,)) or found.leaves_out(W):
+        return _OPEN
+    if not (np.isfinite(held).all() and (held[:, ~found.kept] == found.flat).all()):
         return _OPEN
     shrunk = _shrunk(found.within(), claim.gaussians.shares[0])
     C, mean, offsets, divided = shrunk / found.mass(), found.mean(), 0.0, found.divided(W)
     rest = lacking(C, [own - mean for own in found.means], divided)
+    near = np.ldexp(held[:, found.kept], -found.exponents)
+    rest += [own - near[k] for k, own in enumerate(found.means)]
     moved = max(float(in_deviations(C, r).high.max(initial=0.0)) for r in rest)
     for k, own in enumerate(found.means):
         along = ((own + mean).halved() * divided[k]).sum()  # 1/2 (m_k - m) w + m w
@@ -141,7 +146,7 @@ def _shrunk(scatter: Enclosure, share: float) -> Enclosure:
 def _each(claim: GaussianEstimates, found: ClassScatter) -> tuple[float, float, float]:
     """Return the errors of means, of covariances or variances, and of the log-determinants."""
     held = claim.gaussians
-    sized = len(held.means) == len(held.log_roots) == len(found.means)
+    sized = _is_sized(held, len(found.means), len(found.exponents))
     if not (sized and np.array_equal(held.kept, np.flatnonzero(found.kept))
             and np.array_equal(held.exponents, found.exponents)
             and _are_deviations(held.spreads, found)):  # fmt: skip
@@ -165,6 +170,17 @@ def _each(claim: GaussianEstimates, found: ClassScatter) -> tuple[float, float, 
         covariances = max(covariances, float(wrong.max(initial=0.0)))
         offsets = max(offsets, float((root - float(held.log_roots[k])).size().high))
     return means, covariances, offsets
+
+
+def _is_sized(held: Any, K: int, d: int) -> bool:
+    """Whether there is a number for every class and column: NumPy repeats what is missing."""
+    if held.variances is not None:
+        own = held.variances.shape == (K, d)
+    else:
+        counts = len(held.shares or ()), len(held.pooled or (0.0,) * K)
+        own = counts == (K, K) and [V.shape for V in held.whiteners] == [(d, d)] * K
+    found = held.means.shape, held.spreads.shape, held.log_roots.shape
+    return own and found == ((K, d), (d,), (K,))
 
 
 def _are_deviations(spreads: np.ndarray, found: ClassScatter) -> bool:

@@ -1,4 +1,4 @@
-"""Scores of a kernel model, g_i = sum_j s_j K(x_j, x_i), in float64 with their errors bounded.
+"""Scores of a kernel model, g_i = sum_j s_j K(x_i, x_j), in float64 with their errors bounded.
 
 Nothing here is shared with the solvers, kernel values least of all. Sums err by the plain bound of
 `enclosed_sums`, whatever their order and on whatever device; Cauchy's inequality turns it into
@@ -279,7 +279,10 @@ class _Sums:
             return list(pool.map(work, items))
 
     def add_between(self) -> None:
-        """Add up values between support rows, each block for both its sides."""
+        """Add up values between support rows, each block for both its sides.
+
+        A function may not be symmetric: K(x, x_j) is what scores of x are made of.
+        """
         shares, parts, support = self.shares, self.parts, self.support
 
         def work(task: int) -> tuple[np.ndarray, np.ndarray]:
@@ -290,11 +293,13 @@ class _Sums:
                     beside = slice(j * _WIDTH, j * _WIDTH + len(parts[j]))
                     block = self.rows.values(parts[i], self.rights[j])
                     total[at] += block @ shares[parts[j]]
-                    if j < i:
-                        total[beside] += block.T @ shares[parts[i]]
+                    mirror = block.T
                     if self.is_function:
+                        mirror = self.rows.values(parts[j], self.rights[i])
                         most[at] = np.maximum(most[at], abs(block).max(axis=1))
-                        most[beside] = np.maximum(most[beside], abs(block).max(axis=0))
+                        most[beside] = np.maximum(most[beside], abs(mirror).max(axis=1))
+                    if j < i:
+                        total[beside] += mirror @ shares[parts[i]]
             return total, most
 
         for total, most in self.each(work, range(min(_TASKS, len(parts)))):

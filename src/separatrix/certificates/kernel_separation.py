@@ -1,6 +1,6 @@
 """Which rows a function of a kernel separates, and that none does, proved from the data alone.
 
-`KernelSeparation` speaks of f(x) = sum_j s_j K(x_j, x) + b. Row i is right where y_i f(x_i) > 0
+`KernelSeparation` speaks of f(x) = sum_j s_j K(x, x_j) + b. Row i is right where y_i f(x_i) > 0
 whatever the rounding of its score. Where the kernel is positive semidefinite, the margins of
 hyperplanes in the coordinates [1, phi(x)] are bounded too, as docs/certificates.md states.
 

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from inspect import signature
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -390,11 +391,19 @@ def _is_enough(found: Found, tol: float, slack: float) -> bool:
     return not found.is_next_cheap and float(primal.low) - float(dual.high) > tol * above
 
 
-def parts_hold(parts: Any, sides: Any, X: Any, codes: np.ndarray) -> bool:
-    """Prove the claim of every part again, from its own rows and sides."""
+def parts_hold(
+    parts: Any, sides: Any, X: Any, codes: np.ndarray, weights: np.ndarray | None = None
+) -> bool:
+    """Prove the claim of every part again, from its own rows and sides.
+
+    `weights` go to parts that ask for them: others hold the costs of their rows themselves.
+    """
     X = as_matrix(X)
     for part, (a, b) in zip(parts, sides, strict=True):
         rows = slice(None) if a < 0 else np.flatnonzero((codes == a) | (codes == b))
-        if not part.check(X[rows], (codes[rows] == b).astype(np.int64)):
+        own: tuple[Any, ...] = ()
+        if weights is not None and "sample_weight" in signature(part.check).parameters:
+            own = (weights[rows],)
+        if not part.check(X[rows], (codes[rows] == b).astype(np.int64), *own):
             return False
     return True

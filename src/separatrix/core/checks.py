@@ -274,7 +274,21 @@ def row_weights(
             f"All rows of class {empty!r} have weight zero, and {type(model).__name__} needs "
             "every class it is to tell apart. Leave that class out, or weight its rows."
         )
-    return np.asarray(weights * class_factors(classes, counts, class_weight)[codes])
+    with np.errstate(over="ignore", under="ignore"):
+        found = np.asarray(weights * class_factors(classes, counts, class_weight)[codes])
+    require_sum(found)
+    return found
+
+
+def require_sum(weights: np.ndarray) -> None:
+    """Refuse weights of rows whose sum leaves the range of float64: means divide by it."""
+    with np.errstate(over="ignore"):
+        total = float(weights.sum())
+    if not (total == 0.0 or _LEAST_NORMAL <= total < math.inf):
+        raise DataError(
+            f"The weights of the rows sum to {total:g}, which leaves the range of floating-point "
+            "numbers. Multiply all of them by one number."
+        )
 
 
 def costs_of(C: float, weights: np.ndarray) -> np.ndarray:

@@ -152,6 +152,7 @@ def checked_weights(sample_weight: Any, rows: Any) -> np.ndarray | None:
     checked: np.ndarray = _check_sample_weight(
         on_host(sample_weight), rows, dtype=np.float64, copy=True, ensure_non_negative=True
     )
+    core.require_sum(checked)
     return checked
 
 

@@ -173,7 +173,7 @@ class KernelKozinec(_KernelRule):
         The rows used, their convex coefficients (with the sign of their class), and the bias.
     margin_bounds_ : (float, float)
         The largest margin of any hyperplane lies between these: proved where the kernel is positive
-        semidefinite, else as computed.
+        semidefinite (-inf or inf where none is), else as computed.
     certificate_ : KernelSeparation
         How many rows are strictly on their own side, and the bounds on the margin.
     status_, n_iter_, n_passes_
@@ -209,7 +209,7 @@ class KernelKozinec(_KernelRule):
         positive("epsilon", self.epsilon, optional=True)
         state = self._fit(X, y, kernel_kozinec, epsilon=self.epsilon)
         proved = self.certificate_.lower, self.certificate_.upper
-        self.margin_bounds_ = proved if np.isfinite(proved).all() else state.bounds
+        self.margin_bounds_ = proved if self.kernel_.is_positive else state.bounds
         return self
 
     def _replay(self, X: Any, y: Any) -> Iterator[KernelFrame]:

@@ -156,12 +156,12 @@ class ManyClasses(AnswersInKind, MetaEstimatorMixin, ClassifierMixin, BaseEstima
         is_read = any(getattr(part, "is_read", False) for part in proof.parts)
         return from_file(proof) if is_read else proof
 
-    def check(self, X: Any, y: Any) -> bool:
-        """Prove the certificate of every machine again from the data."""
+    def check(self, X: Any, y: Any, sample_weight: Any = None) -> bool:
+        """Prove the certificate of every machine again from the data and the weights of the fit."""
         X = validate_data(
             self, on_host(X), reset=False, accept_sparse="csr", accept_large_sparse=True, dtype=None
         )
-        return self.certificate_.check(X, on_host(y))
+        return self.certificate_.check(X, on_host(y), sample_weight)
 
     def _margins(self, X: Any) -> np.ndarray:
         """Return one column a machine: above zero speaks for its second label."""
@@ -313,14 +313,17 @@ class PartProofs(Said):
         """How many models have no certificate."""
         return sum(part is None for part in self.parts)
 
-    def check(self, X: Any, y: Any) -> bool:
+    def check(self, X: Any, y: Any, sample_weight: Any = None) -> bool:
         """Prove the claim of every model again, from its own rows."""
         classes, codes = np.unique(np.asarray(on_host(y)), return_inverse=True)
         if tuple(str(name) for name in classes) != self.classes or self.missing:
             return False
         if self.sides not in _ways(len(classes)) or len(self.parts) != len(self.sides):
             return False
-        return parts_hold(self.parts, self.sides, X, codes)
+        if sample_weight is not None:
+            given = np.asarray(on_host(sample_weight), dtype=np.float64)
+            sample_weight = np.broadcast_to(given, len(codes))
+        return parts_hold(self.parts, self.sides, X, codes, sample_weight)
 
     def _sentence(self) -> str:
         if self.missing:

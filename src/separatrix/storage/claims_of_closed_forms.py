@@ -151,9 +151,23 @@ class _Facts(NamedTuple):
 
 
 def _facts(data: TrainingRows, s: np.ndarray, w: np.ndarray) -> _Facts:
-    about = _means(data, s)
-    centred = data.X @ w - (about.means @ w)[data.codes]
-    return _Facts(about, float(w @ (about.means[1] - about.means[0])), float(s @ centred**2))
+    means, centred = _scores(data, s, w)
+    return _Facts(_means(data, s), float(means[1] - means[0]), float(s @ centred**2))
+
+
+def _scores(data: TrainingRows, s: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the means of classes along W, all off by one vector, and the scores less these.
+
+    Far from the origin differences lose their digits: dense rows are moved by the heaviest first.
+    """
+    X: Any = data.X
+    if isinstance(X, np.ndarray):
+        X = np.subtract(X, X[np.argmax(s)], dtype=np.float64)
+    member = np.zeros((data.n_rows, len(data.classes)))
+    member[np.arange(data.n_rows), data.codes] = s
+    scores = np.asarray(X @ W)
+    means = (member / member.sum(axis=0)).T @ scores
+    return means, scores - means[data.codes]
 
 
 def _require_side_and_length(values: Values, facts: _Facts) -> None:
@@ -254,13 +268,14 @@ def _require_shares(model: Any, held: Any, data: TrainingRows) -> None:
 
 
 def _require_fisher_classes(values: Values, data: TrainingRows) -> None:
-    """Require weights and directions: those proved; and the thresholds and means."""
+    """Require weights and directions: those proved; and lengths, signs, thresholds and means."""
     model, proof = values.model, values.model.certificate_
     _require_rule(model)
     again = _fitted_again(model, data)
     count = again.scalings_.shape[1]
     values.same(coef_=proof.weights, scalings_=proof.directions[:, :count], shrinkage_=0.0)
     _require_near(values, again, _SCALE, "explained_variance_ratio_")
+    _require_scalings(values, data)
     s = np.ones(data.n_rows) if data.weights is None else data.weights
     about = _means(data, s)
     _require_means(values, about)
@@ -268,6 +283,29 @@ def _require_fisher_classes(values: Values, data: TrainingRows) -> None:
     _require_covariance(values, data, s)
     values.same_as(again, "_n_features_out")
     _require_status(values, proof)
+
+
+def _require_scalings(values: Values, data: TrainingRows) -> None:
+    """Require V'CV = I, V' S_B V diagonal and descending, and the last class above the first.
+
+    The ratios proved are those of the spans of the first directions, whatever their lengths.
+    """
+    s = np.ones(data.n_rows) if data.weights is None else data.weights
+    with np.errstate(all="ignore"):
+        means, centred = _scores(data, s, values.model.scalings_)
+        shares = np.bincount(data.codes, s) / s.sum()
+        away = means - shares @ means
+        within = (centred * s[:, None]).T @ centred / s.sum()
+        between = (away * shares[:, None]).T @ away
+        worths, apart = np.diag(between), means[-1] - means[0]
+        room = _SCALE * np.maximum.outer(worths, worths) + _ROUNDING * worths[0]
+        # The fit is orthogonal to within rounding of the largest ratio.
+        level = _SCALE + _ULPS * worths[0] / np.sqrt(np.multiply.outer(worths, worths))
+        good = (abs(within - np.eye(len(within))) <= level).all()
+        good = good and (abs(between - np.diag(worths)) <= room).all()
+        good = good and (np.diff(worths) <= np.diag(room)[1:]).all()
+        good = good and (apart >= -_SCALE * abs(apart).max(initial=0.0)).all()
+    values.require(bool(good), "scalings_")
 
 
 def _fitted_again(model: Any, data: TrainingRows) -> Any:

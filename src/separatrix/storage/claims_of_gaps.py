@@ -375,9 +375,8 @@ def _require_kernel_rule(values: Values, data: TrainingRows) -> None:
     ended_well = model.status_ in (Status.SEPARATED, Status.EPSILON)
     values.require(proof.holds or not ended_well, "status_")
     if hasattr(model, "margin_bounds_"):
-        bounds = (proof.lower, proof.upper)
-        if np.isfinite(bounds).all():
-            values.same(margin_bounds_=bounds)
+        if model.kernel_.is_positive:
+            values.same(margin_bounds_=(proof.lower, proof.upper))
         values.record("margin_bounds_")
     values.record("n_iter_", "n_passes_")
 

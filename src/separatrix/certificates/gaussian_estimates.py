@@ -118,6 +118,8 @@ def _shared(claim: GaussianEstimates, found: ClassScatter) -> tuple[float, float
     K, d = len(claim.classes), len(found.kept)
     if not (W.shape == held.shape == (K, d) and b.shape == (K,)) or found.leaves_out(W):
         return _OPEN
+    if not _has_no_scale(claim.gaussians, K, d):
+        return _OPEN
     if not (np.isfinite(held).all() and (held[:, ~found.kept] == found.flat).all()):
         return _OPEN
     shrunk = _shrunk(found.within(), claim.gaussians.shares[0])
@@ -132,6 +134,13 @@ def _shared(claim: GaussianEstimates, found: ClassScatter) -> tuple[float, float
         # The weights of columns of one value are zero: they add nothing.
         offsets = max(offsets, float((exact - float(b[k])).size().high))
     return moved, 0.0, offsets
+
+
+def _has_no_scale(held: Any, K: int, d: int) -> bool:
+    """Whether columns are held as they are given, and no class has a determinant of its own."""
+    given = (held.kept, held.exponents, held.spreads, held.log_roots)
+    plain = (np.arange(d), np.zeros(d), np.ones(d), np.zeros(K))
+    return all(map(np.array_equal, given, plain))
 
 
 def _shrunk(scatter: Enclosure, share: float) -> Enclosure:

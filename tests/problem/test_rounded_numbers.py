@@ -93,3 +93,14 @@ def test_row_starts_out_of_order_are_refused(kind, starts):
     for use in (sx.separability, sx.LinearSVM().fit):
         with pytest.raises(ValueError, match="row starts"):
             use(X, [0, 1, 0])
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "frame"])
+def test_a_table_says_that_they_are_rounded(tmp_path, kind):
+    frame = pd.DataFrame({"a": [BESIDE, 2**53, 5], "b": [1, 2, 3], "y": [1, 0, 0]})
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    frame.to_parquet(tmp_path / "data.parquet")
+    table = sx.read(frame if kind == "frame" else tmp_path / f"data.{kind}", target="y")
+    assert [note.partition(";")[0] for note in table.notes if "2^53" in note] == [
+        "a: numbers beyond 2^53 are read as the nearest float64"
+    ]

@@ -183,6 +183,12 @@ def _fit_number(
         what = " and ".join(parts.get(each, repr(each)) for each in sign)
         notes.append(f"{column.name}: read as numbers, without {what}")
     say_numbering(column, values, notes)
+    with np.errstate(invalid="ignore"):
+        if (abs(values) >= 2.0**53).any():
+            notes.append(
+                f"{column.name}: numbers beyond 2^53 are read as the nearest float64; whole "
+                "numbers that differ may become one"
+            )
     gaps = _gaps(column, values)
     if not gaps.any():
         some = values[:: -(-len(values) // _MEDIAN_ROWS)]

@@ -1,5 +1,7 @@
 """The gap between two bounds is never stated below the exact one."""
 
+import functools
+from collections import UserString
 from dataclasses import replace
 from fractions import Fraction
 
@@ -8,7 +10,9 @@ import pytest
 from tests.amounts import cases
 
 import separatrix as sx
+from separatrix.certificates import enclosure
 from separatrix.certificates.duality_gap import DualityGap
+from separatrix.certificates.multiclass_gap import MulticlassGap
 from separatrix.certificates.two_bounds import TwoBounds
 from separatrix.checker.gaps import between
 
@@ -48,12 +52,16 @@ NAMED = ("weights", "multipliers", "costs", "biases")
 LEAST = -(2**63)  # the size of which, in whole numbers, is itself
 
 
+@functools.cache
+def fitted(kind):
+    make, n_classes = MACHINES[kind]
+    X, y = np.random.default_rng(0).normal(size=(24, 2)), np.arange(24) % n_classes
+    return X, y, make().fit(X, y).certificate_
+
+
 @pytest.mark.parametrize("kind", list(MACHINES))
 def test_whole_numbers_whose_size_wraps_around_prove_nothing(kind):
-    make, n_classes = MACHINES[kind]
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(24, 2)), np.arange(24) % n_classes
-    proof = make().fit(X, y).certificate_
+    X, y, proof = fitted(kind)
     assert proof.check(X, y)
     tried = 0
     for name, value in vars(proof).items():
@@ -71,6 +79,80 @@ def test_whole_numbers_whose_size_wraps_around_prove_nothing(kind):
                 tried += 1
                 assert not replace(proof, **{name: other, "primal": primal}).check(X, y)
     assert tried >= 24
+
+
+class Flushed:
+    """Denormals as a process that flushes them has them."""
+
+    def __mul__(self, other):
+        return 0.0
+
+
+@pytest.mark.parametrize("kind", list(MACHINES))
+def test_nothing_is_proved_where_denormals_are_flushed(kind, monkeypatch):
+    """The multinomial model did not ask: it took 0 for an objective that is above."""
+    X, y, proof = fitted(kind)
+    monkeypatch.setattr(enclosure, "_TINY", [Flushed()])
+    with pytest.raises(ArithmeticError, match="ffast-math"):
+        proof.check(X, y)
+    with pytest.raises(ArithmeticError, match="ffast-math"):
+        MACHINES[kind][0]().fit(X, y)
+
+
+@pytest.mark.parametrize("kind", list(MACHINES))
+def test_arrays_that_hide_numbers_or_multiply_prove_nothing(kind):
+    X, y, proof = fitted(kind)
+    for name, value in vars(proof).items():
+        if isinstance(value, np.ndarray) and name in (*NAMED, "rows", "rivals", "zeros"):
+            masked = np.ma.array(value, mask=np.zeros(value.shape, bool))
+            forged = [masked] if value.ndim == 1 else [masked, value.view(np.matrix)]
+            for other in forged:
+                assert not replace(proof, **{name: other}).check(X, y), name
+
+
+def test_a_multiplier_below_zero_is_not_hidden():
+    X, y = np.array([[1.0], [10.0], [-5.0]]), [0, 0, 1]
+    forged = MulticlassGap(
+        weights=np.zeros((2, 2)), costs=np.ones(3), rows=np.array([0, 1]), rivals=np.array([1, 1]),
+        multipliers=np.ma.array([1.0, -0.1], mask=[0, 1]), intercept=False, n_rows=3, n_features=1,
+        primal=3.1, dual=0.89,
+    )  # fmt: skip
+    assert not forged.check(X, y)  # the least is at most 1/4
+
+
+@pytest.mark.parametrize("kind", list(MACHINES))
+def test_names_are_texts_and_classes_differ(kind):
+    X, y, proof = fitted(kind)
+    assert proof.check(X, y)
+    other = "2-" + "0" * 64
+    for name in (other, UserString(other), other.encode(), None):
+        assert not replace(proof, data_sha256=name).check(X, y)
+    for classes in (("0",) * len(proof.classes), (*proof.classes, proof.classes[0])):
+        assert not replace(proof, classes=classes).check(X, y)
+
+
+@pytest.mark.parametrize("kind", list(MACHINES))
+def test_labels_may_be_a_column_and_are_as_many_as_rows(kind):
+    X, y, proof = fitted(kind)
+    assert proof.check(X, y[:, None])
+    for claim in (proof, replace(proof, data_sha256="")):
+        for wrong in (y[:-1], np.append(y, 0), np.column_stack([y, y]), y[None]):
+            assert not claim.check(X, wrong)
+
+
+def test_each_model_of_several_takes_a_column_and_refuses_other_lengths():
+    X, y = np.random.default_rng(0).normal(size=(24, 2)), np.arange(24) % 3
+    for model in (sx.LinearSVM(), sx.LinearSVM(multi_class="ovo"), sx.KernelSVM()):
+        proof = model.fit(X, y).certificate_
+        assert proof.check(X, y[:, None])
+        assert not proof.check(X, y[:-1])
+        assert not proof.check(X[:-1], y)
+
+
+def test_a_gap_is_not_to_be_set():
+    proof = replace(fitted("duality-gap")[2])
+    vars(proof)["gap"] = 0.0
+    assert proof.gap > 0.0
 
 
 def test_words_do_not_say_more_than_the_numbers():

@@ -7,10 +7,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
+from sklearn.datasets import load_wine
 from tests.amounts import cases
 
 import separatrix as sx
-from separatrix.certificates import enclosure
+from separatrix.certificates import enclosure, two_bounds
 from separatrix.certificates.duality_gap import DualityGap
 from separatrix.certificates.multiclass_gap import MulticlassGap
 from separatrix.certificates.two_bounds import TwoBounds
@@ -167,3 +169,26 @@ def test_words_do_not_say_more_than_the_numbers():
     assert "by more than 0.097 of it (the least is at least 0.499999999)" in str(proof)
     said = between(proof, Fraction(0), Fraction(1), "hyperplane")
     assert "below 0.499999999999; this one has 0.553352000001" in said
+
+
+def test_what_one_form_of_the_rows_proves_their_copy_in_the_other_proves():
+    """Dense rows were centred and sparse ones not; of sparse rows fewer terms were counted."""
+    X, y = load_wine(return_X_y=True)
+    for settings in ({"C": 100.0}, {"C": 1.0, "l1_ratio": 0.5}):
+        for rows in (X, sp.csr_array(X)):
+            model = sx.LogisticRegression(multi_class="multinomial", **settings)
+            proof = model.fit(rows, y).certificate_
+            assert proof.check(X, y)
+            assert proof.check(sp.csr_array(X), y)
+            assert not proof.check(1.5 * X, y)
+    S = sp.random_array((100, 4000), density=1e-3, rng=np.random.default_rng(0), format="csr")
+    proof = sx.LinearSVM(multi_class="direct").fit(S, np.arange(100) % 3).certificate_
+    assert proof.check(S, np.arange(100) % 3)
+    assert proof.check(S.toarray(), np.arange(100) % 3)
+
+
+def test_rows_of_too_many_entries_are_not_turned(monkeypatch):
+    for most, forms in ((6, 2), (2, 2), (1, 1)):
+        monkeypatch.setattr(two_bounds, "_MOST_TURNED", most)
+        assert len(list(two_bounds._in_both_forms(np.diag([1.0, 2.0])))) == forms
+        assert len(list(two_bounds._in_both_forms(sp.csr_array(np.eye(2))))) == 1 + (most > 4)

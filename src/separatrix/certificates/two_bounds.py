@@ -22,6 +22,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
+from separatrix._sparse import sparse as sp
 from separatrix.certificates.enclosure import Enclosure, require_denormals
 from separatrix.checker.codec import Refused, require
 from separatrix.checker.exact import at_least, at_most
@@ -183,7 +184,7 @@ def _plain(value: Any, name: str = "") -> Any:
 SLACK = 1e-12
 # An enclosure this many times wider holds those of other orders of summation.
 WIDE = 3.0
-_MOST = 2**40
+_MOST, _MOST_TURNED = 2**40, 2**25
 
 
 class Found(NamedTuple):
@@ -322,11 +323,12 @@ class TwoBounds(Written, AboutData):
         """Whether bounds found anew are within those claimed."""
         if not (self.holds and self.dual <= self.primal):
             return False
-        for found in self._found(X, sides, 1.0):
-            if self._is_within(found):
-                return True
-            if found.primal.low > self.primal or found.dual.high < self.dual:
-                break  # the claim is false
+        for rows in _in_both_forms(X):
+            for found in self._found(rows, sides, 1.0):
+                if self._is_within(found):
+                    return True
+                if found.primal.low > self.primal or found.dual.high < self.dual:
+                    return False  # the claim is false
         return False
 
     def _is_within(self, found: Found) -> bool:
@@ -392,6 +394,18 @@ def require_agreeing(costs: np.ndarray) -> None:
     sentence = "costs must be all finite or all infinite, but for rows that cost nothing"
     if hard.any() and not hard.all():
         raise Refused(sentence)
+
+
+def _in_both_forms(X: Any) -> Iterator[Any]:
+    """Yield rows as they are; then dense ones sparse, and sparse ones dense, if they are few.
+
+    A claim is made by the sums of one form. Those of the other have other errors.
+    """
+    yield X
+    if sp.issparse(X) and math.prod(X.shape) <= _MOST_TURNED:
+        yield X.toarray()
+    elif isinstance(X, np.ndarray) and np.count_nonzero(X) <= _MOST_TURNED:
+        yield sp.csr_array(X)
 
 
 def _is_enough(found: Found, tol: float, slack: float) -> bool:

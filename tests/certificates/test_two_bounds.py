@@ -192,3 +192,31 @@ def test_rows_of_too_many_entries_are_not_turned(monkeypatch):
         monkeypatch.setattr(two_bounds, "_MOST_TURNED", most)
         assert len(list(two_bounds._in_both_forms(np.diag([1.0, 2.0])))) == forms
         assert len(list(two_bounds._in_both_forms(sp.csr_array(np.eye(2))))) == 1 + (most > 4)
+
+
+OTHERS = {
+    "separation": (sx.Perceptron, 2),
+    "kernel-separation": (sx.KernelPerceptron, 2),
+    "fisher-directions": (sx.Fisher, 3),
+    "gaussian": (sx.GaussianPlugIn, 2),
+}
+
+
+@pytest.mark.parametrize("kind", list(OTHERS))
+def test_claims_about_data_refuse_odd_names_arrays_and_labels(kind, monkeypatch):
+    make, n_classes = OTHERS[kind]
+    y = np.arange(24) % n_classes
+    X = np.random.default_rng(0).normal(size=(24, 2)) + 20.0 * np.eye(3)[y][:, :2]
+    proof = make().fit(X, y).certificate_
+    assert proof.check(X, y)
+    assert proof.check(X, y[:, None])
+    assert not proof.check(X, y[:-1])
+    for name in (UserString(str(proof.data_sha256)), "2-" + "0" * 64, b"2-"):
+        assert not replace(proof, data_sha256=name).check(X, y)
+    assert not replace(proof, classes=("a",) * n_classes).check(X, y)
+    for name, value in vars(proof).items():
+        if isinstance(value, np.ndarray):
+            assert not replace(proof, **{name: np.ma.array(value)}).check(X, y), name
+    monkeypatch.setattr(enclosure, "_TINY", [Flushed()])
+    with pytest.raises(ArithmeticError, match="ffast-math"):
+        proof.check(X, y)

@@ -335,6 +335,20 @@ def test_several_columns_at_once_and_sparse_shares():
             assert is_within(exact, totals[:, k])
 
 
+def test_exact_sums_of_sparse_rows_take_the_entries_alone(monkeypatch):
+    """They were laid out: 1,000 rows of a million columns did not fit in memory."""
+    rng = np.random.default_rng(6)
+    S = sp.random_array((40, 3000), density=1e-3, rng=rng, format="csr")
+    S.data[:2], w, a, start = (0.0, 1e-300), rng.normal(size=3000), rng.normal(size=40), np.ones(40)
+    dense = sums_both_ways(S.toarray(), w, (start, 0.1), a, "exact")
+    monkeypatch.setattr(sp.csr_array, "toarray", None)
+    for found, expected in zip(sums_both_ways(S, w, (start, 0.1), a, "exact"), dense, strict=True):
+        assert (found.low == expected.low).all()
+        assert (found.high == expected.high).all()
+    for unbounded in (np.full(3000, np.inf), np.full(3000, np.nan)):
+        assert not np.isfinite(products(S, unbounded, way="exact").low).any()
+
+
 def test_the_dear_ways_are_for_few_entries():
     assert ways_for(100) == ("plain", "compensated", "exact")
     assert ways_for(1_000_000) == ("plain", "compensated")

@@ -105,3 +105,28 @@ def test_lists_of_other_lengths_and_huge_rows_are_refused_without_a_traceback():
     overlap = json.loads(sx.separability([[0.0], [1.0], [2.0]], [0, 1, 0]).to_json())["certificate"]
     overlap["claim"]["rows"][0] = 10**30
     assert not from_json(overlap).check([[0.0], [1.0], [2.0]], [0, 1, 0])
+
+
+@pytest.mark.parametrize("kind", ["duality-gap", "sparse-gap", "kernel-gap", "kernel-separation"])
+def test_a_short_file_lays_out_no_numbers_for_billions_of_rows(kind):
+    whole, X, y = genuine(kind)
+    name = "shares" if "shares" in whole["claim"] else "multipliers"
+    if "costs" in whole["claim"]:
+        whole["claim"]["costs"] = ["0x1p+0"]
+    for rows in (2**29, 2**39, 2**25 + 2**13 + 1):
+        whole["data"]["rows"] = rows
+        whole["claim"] |= {"rows": [0, rows - 1], name: ["0x1p-9"] * 2}
+        with pytest.raises(Refused, match="must be named"):
+            from_json(whole)
+    whole["data"]["rows"] = 10**7
+    whole["claim"] |= {"rows": [0, 10**7 - 1]}
+    assert not from_json(whole).check(X, y)
+
+
+def test_models_of_one_file_are_laid_out_together_or_not_at_all():
+    whole, _, _ = genuine("scaled-gap")
+    whole["data"]["rows"] = 2**24
+    one = whole["claim"]["machines"][0] | {"costs": ["0x1p+0"]}
+    whole["claim"]["machines"] = [one] * 20
+    with pytest.raises(Refused, match="must be named"):
+        from_json(whole)

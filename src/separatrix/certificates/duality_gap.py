@@ -24,7 +24,6 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from separatrix._device import on_host
 from separatrix._sparse import sparse as sp
 from separatrix.certificates.enclosed_functions import entropy, softplus
 from separatrix.certificates.enclosed_sums import WAYS, row_sums, sums_both_ways, ways_for
@@ -36,6 +35,7 @@ from separatrix.certificates.two_bounds import (
     Found,
     TwoBounds,
     Written,
+    are_arrays,
     are_floats,
     parts_hold,
     require_agreeing,
@@ -43,6 +43,7 @@ from separatrix.certificates.two_bounds import (
 from separatrix.checker.codec import Refused, require
 from separatrix.checker.gaps import WITHIN
 from separatrix.problem.blocks import Block, Posed, Sums
+from separatrix.problem.canonical import numbered
 from separatrix.problem.device_rows import blocks
 from separatrix.problem.equilibrate import divided_exactly
 from separatrix.problem.fingerprint import fingerprint_of_blocks
@@ -413,7 +414,7 @@ class DualityGaps(EachMachine):
 
     def check(self, X: Any, y: Any = None) -> bool:
         """Prove every machine's bounds again."""
-        classes = X.classes if hasattr(X, "stored") else np.unique(np.asarray(on_host(y)))
+        classes = X.classes if hasattr(X, "stored") else numbered(y)[0]
         numbers = [machine.positive for machine in self.machines]
         every = numbers == list(range(len(classes)))
         return every and all(machine.check(X, y) for machine in self.machines)
@@ -429,7 +430,7 @@ class PairGaps(EachMachine):
 
     def check(self, X: Any, y: Any) -> bool:
         """Prove every machine's bounds again, from the rows of its two classes."""
-        classes, codes = np.unique(np.asarray(on_host(y)), return_inverse=True)
+        classes, codes = numbered(y)
         every = tuple(combinations(range(len(classes)), 2))
         whole = self.pairs == every and len(self.machines) == len(every)
         return whole and parts_hold(self.machines, every, X, codes)
@@ -471,7 +472,9 @@ class ScaledGap(Written):
         """Prove both bounds again from the columns as given; other data are refused."""
         X, K = as_matrix(X), len(self.machines[0].classes)
         numbers = [machine.positive for machine in self.machines]
-        if X.shape[1] != len(self.exponents) or numbers != ([1] if K == 2 else list(range(K))):
+        if not are_arrays(self.exponents) or X.shape[1] != len(self.exponents):
+            return False
+        if numbers != ([1] if K == 2 else list(range(K))):
             return False
         divided = divided_exactly(X, self.exponents)
         return divided is not None and self.inner.check(divided, y)
@@ -487,4 +490,4 @@ class ScaledGap(Written):
 
     def _sentence(self) -> str:
         inner = self.inner.in_words()
-        return f"{inner}; each column divided by a power of two near its largest entry"
+        return f"{inner}; each column divided by a power of two"

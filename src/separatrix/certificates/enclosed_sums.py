@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -235,19 +236,20 @@ def _two_products(values: np.ndarray, factor: np.ndarray) -> tuple[np.ndarray, n
 
 
 def _exact(block: Any, factor: np.ndarray, starts: Any, _: float) -> Enclosure:
-    """Sum along rows in integers, and round to either side."""
-    dense = block.toarray() if sp.issparse(block) else block
-    rows, factor = np.column_stack([dense, *starts]), np.append(factor, np.ones(len(starts)))
-    if not (np.isfinite(rows).all() and np.isfinite(factor).all()):
-        wide = np.full(len(rows), math.inf)
-        return Enclosure(-wide, wide)
-    factors, none = list(map(Fraction, factor.tolist())), Fraction(0)
-    sums = [
-        sum((Fraction(x) * f for x, f in zip(row, factors, strict=True) if x and f), none)
-        for row in rows.tolist()
-    ]
-    low, high = zip(*map(rounded, sums), strict=True) if sums else ((), ())
-    return Enclosure(np.array(low, dtype=np.float64), np.array(high, dtype=np.float64))
+    """Sum along rows in integers, and round to either side; only entries that are not 0 count."""
+    rows = sp.csr_array(block)
+    low, high = np.zeros(rows.shape[0]), np.zeros(rows.shape[0])
+    if not all(np.isfinite(part).all() for part in (rows.data, factor, *starts)):
+        return Enclosure(low - math.inf, high + math.inf)
+    used, entries = np.unique(rows.indices), rows.data.tolist()
+    factors = dict(zip(used.tolist(), map(Fraction, factor[used].tolist()), strict=True))
+    factor_of = [factors[j] for j in rows.indices.tolist()]
+    for i, (begin, end) in enumerate(pairwise(rows.indptr.tolist())):
+        terms = [Fraction(start[i]) for start in starts]
+        terms += [Fraction(entries[k]) * factor_of[k] for k in range(begin, end) if factor_of[k]]
+        if terms:
+            low[i], high[i] = rounded(sum(terms, Fraction(0)))
+    return Enclosure(low, high)
 
 
 def ways_for(entries: int) -> tuple[str, ...]:

@@ -36,7 +36,7 @@ from separatrix.certificates.class_scatter import (
 from separatrix.certificates.enclosed_sums import ROOM, products
 from separatrix.certificates.enclosure import Enclosure, sum_of
 from separatrix.certificates.least_squares import LeastSquaresOptimality, check_least_squares
-from separatrix.certificates.two_bounds import NO_FILE_FORM, AboutData, Written
+from separatrix.certificates.two_bounds import NO_FILE_FORM, AboutData, Written, are_floats
 from separatrix.checker.exact import at_least, at_most
 from separatrix.errors import DataError
 from separatrix.problem.canonical import codes_of, counted_rows, data_of
@@ -196,7 +196,8 @@ class FisherDirections(Written, AboutData):
         given = self.weighted_problem(X, y, sample_weight)
         d, K = self.n_features, len(self.classes)
         fits = (
-            self.weights.shape == (K, d)
+            are_floats(self.weights, self.directions)
+            and self.weights.shape == (K, d)
             and self.directions.shape == (d, len(self.lower))
             and 0 < len(self.lower) == len(self.upper) <= K - 1
         )

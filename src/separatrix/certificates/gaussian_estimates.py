@@ -29,7 +29,7 @@ from separatrix.certificates.enclosed_functions import log
 from separatrix.certificates.enclosed_sums import ROOM
 from separatrix.certificates.enclosure import Enclosure
 from separatrix.certificates.fisher import in_deviations, lacking
-from separatrix.certificates.two_bounds import AboutData
+from separatrix.certificates.two_bounds import AboutData, are_arrays
 from separatrix.checker.exact import at_most
 from separatrix.problem.canonical import codes_of
 from separatrix.problem.centred import NO_SPREAD
@@ -71,7 +71,7 @@ class GaussianEstimates(AboutData):
     def check(self, X: Any, y: Any, sample_weight: Any = None) -> bool:
         """Prove the claim again from the data; other data are refused."""
         given = self.weighted_problem(X, y, sample_weight)
-        if given is None:
+        if given is None or not are_arrays(self.priors, self.loss):
             return False
         problem, s = given
         again = prove_gaussian_estimates(self, problem.X, codes_of(problem), s, wider=1.0)
@@ -114,7 +114,7 @@ def prove_gaussian_estimates(
 
 def _shared(claim: GaussianEstimates, found: ClassScatter) -> tuple[float, float, float]:
     """Return by how much means are off or would have to move, 0, and the error of the offsets."""
-    (W, b), held = claim.gaussians.linear, claim.gaussians.means
+    (W, b), held = map(np.asarray, claim.gaussians.linear), np.asarray(claim.gaussians.means)
     K, d = len(claim.classes), len(found.kept)
     if not (W.shape == held.shape == (K, d) and b.shape == (K,)) or found.leaves_out(W):
         return _OPEN
@@ -170,7 +170,7 @@ def _each(claim: GaussianEstimates, found: ClassScatter) -> tuple[float, float, 
             wrong = (Enclosure.exact(held.variances[k]) / variances - 1.0).size().high
             root = log(Enclosure.exact(held.variances[k])).sum().halved()
         else:
-            V = held.whiteners[k]
+            V = np.asarray(held.whiteners[k])
             inner = quadratic_form(_shrunk_class(C, claim.gaussians, k, found), V)
             wrong = (inner - np.eye(len(V))).size().high
             root = -log(Enclosure.exact(np.diag(V))).sum()

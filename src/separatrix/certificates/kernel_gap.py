@@ -42,7 +42,7 @@ from separatrix.certificates.multiclass_gap import (
 from separatrix.certificates.two_bounds import EachMachine, Found, TwoBounds, are_floats
 from separatrix.checker.codec import require
 from separatrix.checker.exact import at_most
-from separatrix.problem.canonical import data_of, signs_of
+from separatrix.problem.canonical import data_of, numbered, signs_of
 from separatrix.problem.fingerprint import fingerprint
 from separatrix.problem.kernels import ASYMMETRY, MOST_DEGREE, Kernel
 from separatrix.problem.signed import as_matrix
@@ -244,7 +244,7 @@ class KernelGaps(EachMachine):
 
     def check(self, X: Any, y: Any) -> bool:
         """Prove every machine's claim again."""
-        k = len(np.unique(np.asarray(y)))
+        k = len(numbered(y)[0])
         pairs = [(machine.positive, machine.negative) for machine in self.machines]
         rest = [(i, -1) for i in range(k)]
         each = [(j, i) for i in range(k) for j in range(i + 1, k)]
@@ -257,9 +257,10 @@ class KernelGaps(EachMachine):
 
 def _check_all(machines: tuple[KernelGap, ...], X: Any, y: Any) -> bool:
     """Prove machines of one kernel again, with one pass over its values."""
-    classes, codes = np.unique(np.asarray(y), return_inverse=True)
+    classes, codes = numbered(y)
     X, K, first = as_matrix(X), len(classes), machines[0]
-    if any((m.kernel, m.data_sha256) != (first.kernel, first.data_sha256) for m in machines):
+    one = all((m.kernel, m.data_sha256) == (first.kernel, first.data_sha256) for m in machines)
+    if not one or codes.shape != X.shape[:1]:
         return False
     name = fingerprint(data_of(X, codes, K, True), first.data_sha256)
     if not all(machine._is_about(X.shape, K, lambda _: name) for machine in machines):

@@ -21,7 +21,7 @@ from separatrix._device import torch_module
 from separatrix._sparse import sparse as sp
 from separatrix.certificates.enclosed_functions import TRUSTED, TRUSTED_UNITS, require_functions
 from separatrix.certificates.enclosed_sums import dot_error, dot_error_32
-from separatrix.certificates.enclosure import LEAST, Enclosure
+from separatrix.certificates.enclosure import LEAST, Enclosure, require_denormals
 from separatrix.problem.kernels import Kernel
 
 _DEEP = 64  # float32 products are added up over so many columns at a time
@@ -50,6 +50,7 @@ class KernelRowsInProof:
     """
 
     def __init__(self, kernel: Kernel, X: Any) -> None:
+        require_denormals()
         require_functions()
         self.kernel, self.n, self.X, self.squares = kernel, X.shape[0], X, np.zeros(X.shape[0])
         self.is_given = kernel.name == "precomputed"

@@ -31,7 +31,7 @@ from separatrix.certificates.duality_gap import (
 )
 from separatrix.certificates.enclosed_sums import dot_error, sums_both_ways
 from separatrix.certificates.enclosure import Enclosure, sum_of
-from separatrix.certificates.two_bounds import Found, TwoBounds, are_floats
+from separatrix.certificates.two_bounds import Found, TwoBounds, are_arrays, are_floats
 from separatrix.checker.codec import require
 from separatrix.problem.signed import Violation, violations_by_class
 
@@ -74,10 +74,11 @@ class NamedMultipliers(TwoBounds):
     def require_sound(self) -> None:
         """Refuse by name what makes this no claim, whatever the data."""
         super().require_sound()
-        kinds = "".join(getattr(each, "dtype", np.dtype("O")).kind for each in self._named)
-        named = kinds == "iif" and are_floats(self.multipliers)
+        are_numbers = all(are_arrays(each) and each.dtype.kind == "i" for each in self._named[:2])
         require(
-            named and self._named.are_named_once(self.n_rows, len(self.classes)),
+            are_numbers
+            and are_floats(self.multipliers)
+            and self._named.are_named_once(self.n_rows, len(self.classes)),
             "every multiplier needs its row and its class, named once",
         )
 

@@ -33,6 +33,8 @@ from separatrix.problem.kernels import Kernel
 VERDICTS = ("separation", "quasi", "overlap")
 _LARGEST_EXPONENT = 1100  # of any float, and a little more
 _MOST_ROWS = 2**40
+# So many numbers may be laid out for a file that names none, and so many more for each named.
+_NUMBERS_OF_NONE, _NUMBERS_OF_EACH = 2**25, 2**12
 _WHOLE = ("rows", "rivals", "zeros")
 
 
@@ -87,12 +89,21 @@ def _record(record: Any, values: dict[str, Any], common: dict[str, Any], functio
             len(rows) == len(values[name]) == len(np.unique(rows)) and (rows < n).all(),
             "rows must be different numbers of rows, with a multiplier each",
         )
+        _require_named(n, len(rows))
         listed, values[name] = values[name], np.zeros(n)
         values[name][rows] = listed
     found = record(**values, **common)
     if isinstance(found, TwoBounds):
         found.require_sound()
     return found
+
+
+def _require_named(count: int, named: int) -> None:
+    """Refuse to lay out very many numbers for a file that names few of them."""
+    require(
+        count <= _NUMBERS_OF_NONE + _NUMBERS_OF_EACH * named,
+        f"of {count:,} numbers more than {named:,} must be named, to be laid out",
+    )
 
 
 def _tuples(value: Any) -> Any:
@@ -102,8 +113,9 @@ def _tuples(value: Any) -> Any:
 
 
 def _scaled(values: dict[str, Any], common: dict[str, Any], _: Any) -> ScaledGap:
-    exponents = values["exponents"]
-    machines = tuple(_record(DualityGap, vars(each), common, None) for each in values["machines"])
+    exponents, models = values["exponents"], [vars(each) for each in values["machines"]]
+    _require_named(common["n_rows"] * len(models), sum(len(each["rows"]) for each in models))
+    machines = tuple(_record(DualityGap, each, common, None) for each in models)
     require(
         machines
         and len(exponents) == common["n_features"]

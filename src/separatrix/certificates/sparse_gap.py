@@ -64,7 +64,7 @@ from separatrix.certificates.enclosure import (
     safely,
     sum_of,
 )
-from separatrix.certificates.two_bounds import SLACK, WIDE, Found, TwoBounds, require
+from separatrix.certificates.two_bounds import SLACK, WIDE, Found, TwoBounds, are_arrays, require
 from separatrix.problem.signed import entries_of
 
 # A check goes as far as docs/certificates.md says. To find what is claimed, half the rounds do.
@@ -138,7 +138,8 @@ class SparseClaim(TwoBounds):
             "groups must number the group of each column, from 0 without a gap",
         )
         require(
-            getattr(zeros, "dtype", None) == np.int64
+            are_arrays(zeros)
+            and zeros.dtype == np.int64
             and zeros.ndim == 1
             and bool((zeros[:-1] < zeros[1:]).all())
             and (not len(zeros) or (zeros[0] >= 0 and zeros[-1] < width))

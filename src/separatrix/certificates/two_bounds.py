@@ -18,25 +18,32 @@ from collections import UserString
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from fractions import Fraction
-from functools import cached_property
 from inspect import signature
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from separatrix._device import on_host
-from separatrix.certificates.enclosure import Enclosure
+from separatrix._sparse import sparse as sp
+from separatrix.certificates.enclosure import Enclosure, require_denormals
 from separatrix.checker.codec import Refused, require
 from separatrix.checker.exact import at_least, at_most
 from separatrix.checker.kinds import CLAIMS, FORMAT, KERNEL, WITNESS
-from separatrix.problem.canonical import Problem, codes_of, counted_rows, data_of, problem_from
-from separatrix.problem.fingerprint import fingerprint
+from separatrix.problem.canonical import (
+    Problem,
+    codes_of,
+    counted_rows,
+    data_of,
+    numbered,
+    problem_from,
+)
+from separatrix.problem.fingerprint import LaterName, fingerprint
 from separatrix.problem.kernels import Kernel
 from separatrix.problem.signed import as_matrix
 
 # Their integers may have thousands of bits, and are written in hexadecimal.
 _LONG = {"multipliers", "others", "integers", "unit", "denominator"}
 _LONG |= {"direction", "runs_down", "runs_up"}
+_NAMES = str, LaterName
 NO_FILE_FORM = (
     "This certificate has no file form: it speaks of sample weights, of values instead of classes, "
     "or of more than 2,000,000 entries. certificate_.check(X, y) proves it."
@@ -77,17 +84,20 @@ class AboutData(Said):
     classes: tuple[str, ...] = ("0", "1")
 
     def speaks_of(self, shape: tuple[int, int], n_classes: int) -> bool:
-        """Whether the data have so many rows, features and classes."""
-        return (*shape, n_classes) == (self.n_rows, self.n_features, len(self.classes))
+        """Whether the data have so many rows, features and classes, each of another name."""
+        names = len(self.classes), len(set(self.classes))
+        return (*shape, n_classes, n_classes) == (self.n_rows, self.n_features, *names)
 
     def problem(self, X: Any, y: Any) -> Problem | None:
         """Return the problem that labels y set, if these are the data spoken of.
 
         Labels of one class are not: nobody knows which of two it is.
         """
-        found = problem_from(X, y, self.intercept)
-        same = self.speaks_of(found.X.shape, len(np.unique(codes_of(found))))
-        name = self.data_sha256
+        require_denormals()
+        found, name = problem_from(X, y, self.intercept), self.data_sha256
+        codes, shape = codes_of(found), found.X.shape
+        same = codes.shape == shape[:1] and self.speaks_of(shape, len(np.unique(codes)))
+        same = same and type(name) in _NAMES
         return found if same and fingerprint(found, name) == name else None
 
     def weighted_problem(
@@ -175,7 +185,7 @@ def _plain(value: Any, name: str = "") -> Any:
 SLACK = 1e-12
 # An enclosure this many times wider holds those of other orders of summation.
 WIDE = 3.0
-_MOST = 2**40
+_MOST, _MOST_TURNED = 2**40, 2**25
 
 
 class Found(NamedTuple):
@@ -207,7 +217,7 @@ class TwoBounds(Written, AboutData):
     dual: float = math.nan
     costs: np.ndarray
 
-    @cached_property
+    @property
     def gap(self) -> float:
         """(primal - dual) / primal, rounded up: no better point is further below than this."""
         if self.primal == 0.0:
@@ -239,6 +249,7 @@ class TwoBounds(Written, AboutData):
         cls, X: Any, sides: np.ndarray, slack: float, tol: float, points: dict[str, Any]
     ) -> tuple[Self, Found]:
         """Return these points as a claim without bounds, and what the data prove of it."""
+        require_denormals()
         if "n_features" not in points:
             points["n_features"] = X.shape[1]
         claim = cls(n_rows=len(sides), **points)
@@ -262,8 +273,10 @@ class TwoBounds(Written, AboutData):
 
     def check(self, X: Any, y: Any = None) -> bool:
         """Prove the claim again from the data; other data are refused."""
-        classes, codes = np.unique(np.asarray(on_host(y)), return_inverse=True)
+        classes, codes = numbered(y)
         X, K = as_matrix(X), len(classes)
+        if codes.shape != X.shape[:1]:
+            return False
 
         def name_like(name: str) -> str:
             return fingerprint(data_of(X, codes, K, self.intercept), name)
@@ -278,14 +291,16 @@ class TwoBounds(Written, AboutData):
 
         `same_kind` returns the fingerprint of the data, of the same kind as a name.
         """
+        require_denormals()
         try:
             self.require_sound()
         except Refused:
             return False
         name = self.data_sha256
-        is_named = isinstance(name, str) and name  # else there is none, or it has yet to be made
-        same = self.speaks_of(shape, n_classes)
-        return same and (not is_named or same_kind(str(name)) == name)
+        if type(name) not in _NAMES or not self.speaks_of(shape, n_classes):
+            return False
+        # There is no name, or one that has yet to be made, or that of the data.
+        return type(name) is LaterName or not name or same_kind(str(name)) == name
 
     def require_sound(self) -> None:
         """Refuse by name what makes this no claim, whatever the data."""
@@ -309,11 +324,12 @@ class TwoBounds(Written, AboutData):
         """Whether bounds found anew are within those claimed."""
         if not (self.holds and self.dual <= self.primal):
             return False
-        for found in self._found(X, sides, 1.0):
-            if self._is_within(found):
-                return True
-            if found.primal.low > self.primal or found.dual.high < self.dual:
-                break  # the claim is false
+        for rows in _in_both_forms(X):
+            for found in self._found(rows, sides, 1.0):
+                if self._is_within(found):
+                    return True
+                if found.primal.low > self.primal or found.dual.high < self.dual:
+                    return False  # the claim is false
         return False
 
     def _is_within(self, found: Found) -> bool:
@@ -365,7 +381,12 @@ class EachMachine(Said):
 
 def are_floats(*arrays: Any) -> bool:
     """Whether all are arrays of float64: in whole numbers, sizes may wrap around to below zero."""
-    return all(getattr(array, "dtype", None) == np.float64 for array in arrays)
+    return are_arrays(*arrays) and all(array.dtype == np.float64 for array in arrays)
+
+
+def are_arrays(*arrays: Any) -> bool:
+    """Whether all are NumPy's arrays: a masked array hides numbers, a matrix multiplies."""
+    return all(type(array) in (np.ndarray, np.memmap) for array in arrays)
 
 
 def require_agreeing(costs: np.ndarray) -> None:
@@ -374,6 +395,18 @@ def require_agreeing(costs: np.ndarray) -> None:
     sentence = "costs must be all finite or all infinite, but for rows that cost nothing"
     if hard.any() and not hard.all():
         raise Refused(sentence)
+
+
+def _in_both_forms(X: Any) -> Iterator[Any]:
+    """Yield rows as they are; then dense ones sparse, and sparse ones dense, if they are few.
+
+    A claim is made by the sums of one form. Those of the other have other errors.
+    """
+    yield X
+    if sp.issparse(X) and math.prod(X.shape) <= _MOST_TURNED:
+        yield X.toarray()
+    elif isinstance(X, np.ndarray) and np.count_nonzero(X) <= _MOST_TURNED:
+        yield sp.csr_array(X)
 
 
 def _is_enough(found: Found, tol: float, slack: float) -> bool:
@@ -399,6 +432,8 @@ def parts_hold(
     `weights` go to parts that ask for them: others hold the costs of their rows themselves.
     """
     X = as_matrix(X)
+    if codes.shape != X.shape[:1]:
+        return False
     for part, (a, b) in zip(parts, sides, strict=True):
         rows = slice(None) if a < 0 else np.flatnonzero((codes == a) | (codes == b))
         own: tuple[Any, ...] = ()

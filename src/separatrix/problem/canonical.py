@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from separatrix._device import on_host
 from separatrix._sparse import sparse as sp
 from separatrix.checker import Data, Row, integers
 from separatrix.problem.signed import KeslerProblem, SignedProblem, as_matrix
@@ -44,9 +45,19 @@ def data_of(X: Any, codes: np.ndarray, n_classes: int, intercept: bool) -> Probl
     return SignedProblem(X, np.where(codes == 1, 1.0, -1.0), intercept)
 
 
+def numbered(y: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the classes in sorted order, and the class number of every label.
+
+    >>> numbered([["b"], ["a"]])[1].tolist()  # a column of labels
+    [1, 0]
+    """
+    y = np.asarray(on_host(y))
+    return np.unique(y.ravel() if y.shape[1:] == (1,) else y, return_inverse=True)
+
+
 def problem_from(X: Any, y: Any, intercept: bool) -> Problem:
     """Pose the problem that labels y set, numbering classes in sorted order."""
-    classes, codes = np.unique(np.asarray(y), return_inverse=True)
+    classes, codes = numbered(y)
     if len(classes) > 2:
         return KeslerProblem(X, codes, len(classes), intercept)
     return SignedProblem(X, np.where(codes == len(classes) - 1, 1.0, -1.0), intercept)

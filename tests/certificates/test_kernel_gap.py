@@ -399,3 +399,14 @@ def test_the_spectrum_of_values_near_the_largest_number():
     for size in (1.7e308, 1.0, 5e-324):
         rows = KernelRowsInProof(Kernel("precomputed"), np.array([[0.0, size], [size, 0.0]]))
         assert least_eigenvalue(rows, np.arange(2)) == pytest.approx(-1.0)
+
+
+def test_a_proof_of_dense_rows_far_from_zero_holds_for_a_sparse_copy():
+    """Sparse rows kept their offset, and the honest claim was refused under the same name."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(60, 3)) + 1e8
+    y = (X[:, 0] + 0.3 * rng.normal(size=60) > 1e8).astype(int)
+    proof = sx.KernelSVM().fit(X, y).certificate_
+    assert proof.gap < 1e-3
+    assert proof.check(X, y)
+    assert proof.check(sp.csr_array(X), y)

@@ -17,7 +17,7 @@ from tests.naive import smo as naive
 
 import separatrix as sx
 from separatrix.certificates import kernel_scores as kernel_scores_module
-from separatrix.certificates.kernel_gap import KernelGap
+from separatrix.certificates.kernel_gap import KernelGap, least_eigenvalue
 from separatrix.certificates.kernel_scores import Expected, KernelRowsInProof, kernel_scores
 from separatrix.certificates.reading import from_json
 from separatrix.checker import Refused, check
@@ -392,3 +392,21 @@ def test_a_function_that_is_not_symmetric_is_no_positive_kernel():
     assert not proof.is_convex
     assert not dataclasses.replace(proof, smallest=0.1).check(X, y)
     assert sx.KernelSVM(kernel=Kernel("rbf").block).fit(X, y).certificate_.is_convex
+
+
+def test_the_spectrum_of_values_near_the_largest_number():
+    """Their sums were infinite, and a forged claim ended in a fault of NumPy."""
+    for size in (1.7e308, 1.0, 5e-324):
+        rows = KernelRowsInProof(Kernel("precomputed"), np.array([[0.0, size], [size, 0.0]]))
+        assert least_eigenvalue(rows, np.arange(2)) == pytest.approx(-1.0)
+
+
+def test_a_proof_of_dense_rows_far_from_zero_holds_for_a_sparse_copy():
+    """Sparse rows kept their offset, and the honest claim was refused under the same name."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(60, 3)) + 1e8
+    y = (X[:, 0] + 0.3 * rng.normal(size=60) > 1e8).astype(int)
+    proof = sx.KernelSVM().fit(X, y).certificate_
+    assert proof.gap < 1e-3
+    assert proof.check(X, y)
+    assert proof.check(sp.csr_array(X), y)

@@ -143,3 +143,24 @@ def test_a_given_matrix_may_be_sparse():
     witness = proved(Kernel("precomputed"), np.eye(4), CODES, np.ones(4))
     assert witness.holds
     assert witness.check(sp.csr_array(np.eye(4)), CODES)
+
+
+def test_the_length_is_enclosed():
+    """Where squares left the range any length was accepted, and it was rounded either way."""
+    for kernel in (LINEAR, Kernel("poly", gamma=0.7, degree=3, coef0=0.1)):
+        X = np.random.default_rng(0).normal(size=(6, 3))
+        witness = proved(kernel, X, np.repeat([0, 1], 3), np.ones(6))
+        exact = [[Fraction(v) for v in row] for row in X.tolist()]
+        squares = [sum(v * v for v in row) for row in exact]
+        if kernel.name == "poly":
+            squares = [(Fraction(0.7) * v + Fraction(0.1)) ** 3 for v in squares]
+        assert 0.999 * float(max(squares)) < witness.length**2
+        assert Fraction(witness.length) ** 2 <= max(squares)
+        assert witness.check(X, np.repeat([0, 1], 3))
+        longer = dataclasses.replace(witness, length=witness.length * (1.0 + 1e-9))
+        assert not longer.check(X, np.repeat([0, 1], 3))
+    far = np.array([[1e200], [1e200]])
+    witness = proved(LINEAR, far, np.array([0, 1]), np.ones(2))
+    assert (witness.margin, witness.length) == (0.0, 0.0)
+    assert witness.check(far, np.array([0, 1]))
+    assert not dataclasses.replace(witness, length=1e300).check(far, np.array([0, 1]))

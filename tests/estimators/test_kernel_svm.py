@@ -348,7 +348,7 @@ def test_a_margin_that_is_only_bounded_is_not_said_to_be_none():
     with pytest.raises(sx.NotSeparableError, match="none that can be computed") as refusal:
         sx.KernelSVM(kernel="linear", C=np.inf).fit([[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1])
     assert 0.0 < refusal.value.witness.margin < 1e-5
-    assert refusal.value.witness.length == 3.0
+    assert 3.0 * (1.0 - 1e-12) < refusal.value.witness.length <= 3.0
 
 
 def test_a_fit_that_fails_leaves_the_machine_as_it_was():

@@ -235,6 +235,16 @@ def test_far_from_the_origin_the_intercept_of_fisher_is_proved(labels, threshold
     refused(model, rows, labels, "intercept_")
 
 
+@pytest.mark.parametrize("labels", [Y, THREE])
+@pytest.mark.parametrize("offset", [1e9, 1e10])
+@pytest.mark.parametrize("threshold", ["mean", "gaussian"])
+def test_honest_fits_of_fisher_far_from_the_origin_are_proved(labels, offset, threshold):
+    """Differences of means lost their digits at the origin, in the fit and in the proof."""
+    for rows in (X + offset, X - offset, X + [0.0, offset]):
+        model = sx.Fisher(threshold).fit(rows, labels)
+        assert examine(model, rows.copy(), labels).proved
+
+
 @pytest.mark.parametrize("mixed", [
     [[2.0, 1.0], [0.0, -1.0]],
     [[1.0 + 1e-5, 0.0], [0.0, 1.0]],
@@ -255,9 +265,10 @@ def test_the_projections_of_several_classes_are_proved(mixed, offset):
 def test_what_is_not_proved_is_not_called_proved():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = sx.Fisher().fit(X + 1.7e9, THREE)
+        rows = X + 1e9 * THREE[:, None]
+        model = sx.Fisher().fit(rows, THREE)
     assert model.status_ is Status.UNPROVED
-    refused(model, X + 1.7e9, THREE, "not proved")
+    refused(model, rows, THREE, "not proved")
 
 
 def test_a_linear_program_far_from_the_origin_is_not_taken_for_optimal():

@@ -5,7 +5,7 @@ of its class: what a class's rows then sum to is next to nothing, and products l
 means far from zero.
 
     D_i = x_i - r_k(i)          rounded once
-    m_k = r_k + e_k,            e_k = sum s_i D_i / N_k
+    m_k = r_k + e_k,            e_k = sum s_i D_i / N_k; held is m_k less one of the rows
     S_k = sum s_i D_i D_i' - N_k e_k e_k'
 
 Where Cholesky's decomposition of a matrix M of order k runs to its end, its least eigenvalue is
@@ -80,11 +80,13 @@ def _is_above(matrix: Enclosure, bound: float) -> bool:
 class ClassScatter:
     """Enclosed: the weight of each class, its mean and its scatter, in divided columns.
 
-    Columns of one value are not among those `kept`: `flat` are these values.
+    Columns of one value are not among those `kept`: `flat` are these values. Means are less the
+    `origin`, so that far from zero their differences keep their digits.
     """
 
     kept: np.ndarray
     flat: np.ndarray
+    origin: np.ndarray
     exponents: np.ndarray
     masses: tuple[Enclosure, ...]
     means: tuple[Enclosure, ...]
@@ -99,7 +101,7 @@ class ClassScatter:
         return total(self.masses)
 
     def mean(self) -> Enclosure:
-        """Return the mean of all rows."""
+        """Return the mean of all rows, less the origin."""
         weighted = [mean * mass for mean, mass in zip(self.means, self.masses, strict=True)]
         return total(tuple(weighted)) / self.mass()
 
@@ -128,11 +130,15 @@ def class_scatter(X: Any, codes: np.ndarray, s: np.ndarray, n_classes: int) -> C
         rows, near = divided_exactly(X, exponents), np.ldexp(s, -power)
         if rows is None or not (np.ldexp(near, power) == s).all():
             return None
-        found = [_one_class(rows[codes == k], near[codes == k]) for k in range(n_classes)]
-    return ClassScatter(kept, flat, exponents, *(tuple(each) for each in zip(*found, strict=True)))
+        origin, own = rows[np.argmax(near)], [codes == k for k in range(n_classes)]
+        found = [_one_class(rows[each], near[each], origin) for each in own]
+    parts = (tuple(each) for each in zip(*found, strict=True))
+    return ClassScatter(kept, flat, origin, exponents, *parts)
 
 
-def _one_class(rows: np.ndarray, s: np.ndarray) -> tuple[Enclosure, Enclosure, Enclosure]:
+def _one_class(
+    rows: np.ndarray, s: np.ndarray, origin: np.ndarray
+) -> tuple[Enclosure, Enclosure, Enclosure]:
     mass = Enclosure.exact(s).sum()
     about = np.asarray((s / s.sum()) @ rows)
     # A column of one value has that mean, and no scatter.
@@ -143,7 +149,7 @@ def _one_class(rows: np.ndarray, s: np.ndarray) -> tuple[Enclosure, Enclosure, E
     products = row_sums(moved, moved * s[:, None], "each", rounded=3)
     left = rest / mass
     scatter = products - left[:, None] * left * mass
-    return mass, left + about, scatter
+    return mass, left + (Enclosure.exact(about) - origin), scatter
 
 
 def total(parts: tuple[Enclosure, ...]) -> Enclosure:

@@ -125,11 +125,11 @@ def _shared(claim: GaussianEstimates, found: ClassScatter) -> tuple[float, float
     shrunk = _shrunk(found.within(), claim.gaussians.shares[0])
     C, mean, offsets, divided = shrunk / found.mass(), found.mean(), 0.0, found.divided(W)
     rest = lacking(C, [own - mean for own in found.means], divided)
-    near = np.ldexp(held[:, found.kept], -found.exponents)
+    near = Enclosure.exact(np.ldexp(held[:, found.kept], -found.exponents)) - found.origin
     rest += [own - near[k] for k, own in enumerate(found.means)]
     moved = max(float(in_deviations(C, r).high.max(initial=0.0)) for r in rest)
     for k, own in enumerate(found.means):
-        along = ((own + mean).halved() * divided[k]).sum()  # 1/2 (m_k - m) w + m w
+        along = (((own + mean).halved() + found.origin) * divided[k]).sum()  # 1/2 (m_k - m) w + m w
         exact = -log(float(K)) - along
         # The weights of columns of one value are zero: they add nothing.
         offsets = max(offsets, float((exact - float(b[k])).size().high))
@@ -162,7 +162,7 @@ def _each(claim: GaussianEstimates, found: ClassScatter) -> tuple[float, float, 
         return _OPEN
     means = covariances = offsets = 0.0
     for k, own in enumerate(found.means):
-        away = (own / held.spreads - held.means[k]).size().high
+        away = ((own + found.origin) / held.spreads - held.means[k]).size().high
         means = max(means, float(away.max(initial=0.0)))
         C = found.scatters[k] / found.masses[k] / held.spreads / held.spreads[:, None]
         if held.variances is not None:

@@ -134,6 +134,8 @@ def least_eigenvalue(rows: KernelRowsInProof, support: np.ndarray) -> float:
     values = rows.values(sample, rows.right(sample))
     if not np.isfinite(values).all():
         return math.nan
+    # Near 1, so that no sum leaves the range.
+    values = np.ldexp(values, -math.frexp(float(abs(values).max()))[1])
     largest = float(abs(values).max())
     if rows.kernel.name == "callable" and abs(values - values.T).max() > ASYMMETRY * largest:
         return -1.0  # what is not symmetric is no kernel

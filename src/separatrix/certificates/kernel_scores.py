@@ -47,6 +47,7 @@ class KernelRowsInProof:
     """The rows of X, ready for products; distances are taken from rows moved to their centre.
 
     Each x_j - c_j is rounded once, so the move costs a few units in the last place of distances.
+    Sparse rows stay where they are, unless most of their entries are stored.
     """
 
     def __init__(self, kernel: Kernel, X: Any) -> None:
@@ -59,6 +60,8 @@ class KernelRowsInProof:
         if self.is_given or kernel.name == "callable":
             return
         with np.errstate(over="ignore", invalid="ignore"):
+            if sp.issparse(X) and kernel.name == "rbf" and X.shape[0] * X.shape[1] <= 4 * X.nnz:
+                X = X.toarray()
             if sp.issparse(X):
                 self.X = sp.csr_array(X, dtype=np.float64)
                 self.squares = np.asarray(self.X.power(2).sum(axis=1)).ravel()

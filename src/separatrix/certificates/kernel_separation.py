@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.certificates.duality_gap import is_balanced, rounded_sum
+from separatrix.certificates.enclosed_functions import TRUSTED
 from separatrix.certificates.enclosure import Enclosure
 from separatrix.certificates.kernel_gap import are_two_sides, square_of
 from separatrix.certificates.kernel_scores import KernelRowsInProof, kernel_scores
@@ -136,8 +137,8 @@ class KernelOverlap(OfKernel):
 
     `rows` have the multipliers `multipliers`, which sum to the same over class `positive` and over
     class `negative` (all others where that is -1). `margin` is 0 where equal rows of both classes
-    cancel, and then nothing separates them. `length` is that of the longest row of either class in
-    the kernel's space: a margin means little that is a tiny share of it.
+    cancel, and then nothing separates them. The longest row of either class is at least `length`
+    long in the kernel's space: a margin means little that is a tiny share of it.
     """
 
     margin: float = math.inf
@@ -176,28 +177,27 @@ class KernelOverlap(OfKernel):
 
     def _is_found_again(self, X: Any, codes: np.ndarray) -> bool:
         margin, length = self._found(X, codes, 1.0)
-        return margin <= self.margin and self.length <= length * (1.0 + SLACK)
+        return margin <= self.margin and self.length <= length
 
     def _is_sound(self) -> bool:
         sides = are_two_sides(self.positive, self.negative, len(self.classes))
         return self.holds and sides and are_rows(self.rows, self.multipliers, self.n_rows)
 
     def _found(self, X: Any, codes: np.ndarray, wide: float) -> tuple[float, float]:
-        """Return what no margin is above, and the length of the longest row."""
+        """Return what no margin is above, and what the longest row is at least as long as."""
         signs, alpha = signs_of(codes, self.positive, self.negative), np.zeros(self.n_rows)
         alpha[list(self.rows)] = self.multipliers
         shares, used = signs * alpha, np.flatnonzero(alpha)
         positive = np.isfinite(alpha).all() and (alpha >= 0.0).all() and alpha.any()
         if not (positive and signs[used].all() and is_balanced(shares)):
             return math.inf, 0.0
-        with np.errstate(over="ignore", invalid="ignore"):
-            length = float(np.sqrt(self.kernel.diagonal(X)[signs != 0.0].max(initial=0.0)))
+        rows = KernelRowsInProof(self.kernel, X)
+        length = _length(rows, X, np.flatnonzero(signs), wide)
         if _cancel(row_keys(X[used]), shares[used]):
             return 0.0, length
         if self.kernel.is_positive is False:  # without a space there are no hulls
             return math.inf, length
-        scores = kernel_scores(KernelRowsInProof(self.kernel, X), shares[:, None]).enclosed(wide)
-        square = square_of(shares, scores[:, 0])
+        square = square_of(shares, kernel_scores(rows, shares[:, None]).enclosed(wide)[:, 0])
         if square.high < 0.0:  # then the kernel has no space either
             return math.inf, length
         root = square.at_least(0.0).root()
@@ -210,10 +210,26 @@ class KernelOverlap(OfKernel):
         if self.margin == 0.0:
             return f"proved: equal rows of different classes ({which}) cancel, whatever the kernel"
         assuming = "" if self.kernel.is_positive else ", assuming that the kernel is positive"
+        length = at_least(self.length, 2)
         return (
             f"proved by {which}{assuming}: no hyperplane in the kernel's space has a margin above "
-            f"{at_most(self.margin, 2)}, where rows are up to {at_most(self.length, 2)} long"
+            f"{at_most(self.margin, 2)}, where the longest row is {length} or longer"
         )
+
+
+def _length(rows: KernelRowsInProof, X: Any, which: np.ndarray, wide: float) -> float:
+    """Return what the longest of these rows is at least as long as; 0 where none is proved."""
+    kernel = rows.kernel
+    if kernel.name == "rbf":
+        return 1.0
+    with np.errstate(all="ignore"):
+        longest = which[[np.argmax(kernel.diagonal(X)[which])]]
+        square = rows.values(longest, rows.right(longest))[0, 0]
+        wrong = TRUSTED * abs(square)
+        if kernel.name != "callable":
+            wrong = rows.bounds(longest)[0][longest[0]]
+        least = float((Enclosure.exact(square) - wide * wrong).at_least(0.0).root().low)
+    return least if math.isfinite(least) else 0.0
 
 
 def _cancel(keys: list[bytes], shares: np.ndarray) -> bool:

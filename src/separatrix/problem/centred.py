@@ -140,6 +140,20 @@ def column_slice(X: Matrix, kept: np.ndarray) -> Matrix:
     return X if len(kept) == X.shape[1] else X[:, kept]
 
 
+def nearer_zero(X: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return dense rows less the heaviest of them in columns far from zero, and what was taken.
+
+    There no value is more than twice another, and no difference is rounded (Sterbenz).
+
+    >>> nearer_zero(np.array([[1e9, 1.0], [1e9 + 1.0, 3.0]]), np.ones(2))[0].tolist()
+    [[0.0, 1.0], [1.0, 3.0]]
+    """
+    low, high = X.min(axis=0), X.max(axis=0)
+    is_far = np.where(low > 0.0, 0.5 * high <= low, (high < 0.0) & (0.5 * low >= high))
+    by = np.where(is_far, X[np.argmax(weights)], 0.0)
+    return (np.subtract(X, by, dtype=np.float64) if by.any() else X), by
+
+
 def mean_of_rows(X: Matrix, weights: FloatArray) -> FloatArray:
     """Return the weighted mean of the rows, each term divided first so that no sum overflows."""
     return np.asarray(X.T @ (weights / weights.sum())).ravel()

@@ -19,6 +19,7 @@ from separatrix.certificates.nonnegative_squares import NonNegativeOptimality
 from separatrix.core.models import fresh
 from separatrix.core.thresholds import as_loss_matrix, as_priors, log_odds_threshold
 from separatrix.problem.canonical import targets_of
+from separatrix.problem.centred import nearer_zero
 from separatrix.problem.equilibrate import column_sizes
 from separatrix.solvers.running.drive import Status
 from separatrix.storage.claims_of_halfspaces import require_same_weights
@@ -158,11 +159,11 @@ def _facts(data: TrainingRows, s: np.ndarray, w: np.ndarray) -> _Facts:
 def _scores(data: TrainingRows, s: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the means of classes along W, all off by one vector, and the scores less these.
 
-    Far from the origin differences lose their digits: dense rows are moved by the heaviest first.
+    Far from the origin differences lose their digits: dense rows are moved first.
     """
     X: Any = data.X
     if isinstance(X, np.ndarray):
-        X = np.subtract(X, X[np.argmax(s)], dtype=np.float64)
+        X = nearer_zero(X, s)[0]
     member = np.zeros((data.n_rows, len(data.classes)))
     member[np.arange(data.n_rows), data.codes] = s
     scores = np.asarray(X @ W)

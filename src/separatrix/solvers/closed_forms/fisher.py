@@ -35,14 +35,16 @@ use conjugate gradients on products with A.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import scipy.linalg as sl
 from scipy.sparse.linalg import LinearOperator, cg
 
+from separatrix._sparse import sparse as sp
 from separatrix.errors import DataError
-from separatrix.problem.centred import WithinRows, within_rows
+from separatrix.problem.centred import WithinRows, nearer_zero, within_rows
 from separatrix.problem.signed import FloatArray, Matrix
 from separatrix.solvers.linear.gram import well_factored
 
@@ -87,7 +89,30 @@ def solve_fisher(
     shrinkage: float | str = "auto",
     within: WithinRows | None = None,
 ) -> Discriminant:
-    """Find the directions and the scores of all classes; `within` may be laid out elsewhere."""
+    """Find the directions and the scores of all classes; `within` may be laid out elsewhere.
+
+    Far from zero differences of means lose their digits: such columns are moved first.
+    """
+    settings: Any = (codes, weights, n_classes, direction, threshold, priors, shrinkage)
+    if within is not None or sp.issparse(X):
+        return _solved(X, within, *settings)
+    moved, by = nearer_zero(X, weights)
+    found = _solved(moved, None, *settings)
+    mean, means = found.mean + by, found.class_means + by
+    return replace(found, b=found.b - found.W @ by, mean=mean, class_means=means)
+
+
+def _solved(
+    X: Matrix,
+    within: WithinRows | None,
+    codes: np.ndarray,
+    weights: FloatArray,
+    n_classes: int,
+    direction: str,
+    threshold: str,
+    priors: FloatArray | None,
+    shrinkage: float | str,
+) -> Discriminant:
     # The naive direction looks at no scatter, and is in the units of the columns as given.
     plain = direction == "means" and threshold == "mean"
     at_mean = threshold == "mean" and n_classes == 2

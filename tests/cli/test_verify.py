@@ -11,6 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import separatrix as sx
+from separatrix.checker import NO_INTERCEPT
 from separatrix.problem.kernels import Kernel
 from tests.cli.command import separatrix as run
 from tests.kernel_direct import claimed, of_linear_machine
@@ -196,7 +197,7 @@ def test_everything_that_a_verdict_says_is_compared(pair, tmp_path, name, change
     whole = json.loads(verdict.to_json())
     proved = verified(whole, data, tmp_path)
     assert (proved.returncode, proved.stderr) == (0, "")
-    assert proved.stdout.startswith(f"proved: {verdict}\nread: target 'species'")
+    assert proved.stdout.startswith(f"proved: {verdict}{NO_INTERCEPT}\nread: target 'species'")
     whole[name] = change(whole[name])
     ran = verified(whole, data, tmp_path)
     assert (ran.returncode, ran.stderr) == (1, "")

@@ -124,6 +124,7 @@ CLAIMS = {
         coefficients=codec.many(codec.record("a coefficient", COEFFICIENT)),
     ),
 }
+NO_INTERCEPT = " (through the origin: no intercept)"
 SCALED = "separation", "margin-bounds", "gordan", "overlap", "quasi"  # decimals times 10**k
 OUTER: dict[str, Reader] = {"format": codec.one_of(FORMAT), "kind": codec.one_of(*CLAIMS)}
 OUTER |= {"data": codec.anything, "claim": codec.anything}
@@ -169,6 +170,8 @@ def check(certificate: Any, data: Data) -> str:
         said = CLAIMS[described.kind].check(data, claim, described.intercept)
         if described.kind == "margin-bounds" and described.decimals:
             said += " (of columns times powers of ten, as decimals says, not of those in the file)"
+        if not described.intercept and not described.kind.startswith("fisher"):
+            said += NO_INTERCEPT
         return said
 
 

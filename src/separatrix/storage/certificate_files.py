@@ -55,7 +55,8 @@ def prove_again(whole: Any, X: Any, labels: Any) -> str:
         if not proof.check(X, labels):
             raise Refused(NOT_THESE)
         if about.kind in VERDICTS:
-            return f"{about.kind}, checked on {X.shape[0]} rows"
+            said = f"{about.kind}, checked on {X.shape[0]} rows"
+            return said + checker.NO_INTERCEPT * (not about.intercept)
         return str(proof.in_words()).removeprefix("proved: ")
     if about.decimals:
         try:

@@ -36,7 +36,8 @@ export async function checkCertificate(certificate, data) {
     if (!Object.hasOwn(claims, certificate.kind)) throw new Refused("the kind of claim is not known");
     refuseOthers(certificate.claim, FIELDS[certificate.kind], "the claim");
     if (certificate.claim.weights && certificate.claim.integers) throw new Refused("the claim must hold either weights or integers");
-    return { holds: true, words: claims[certificate.kind](exactRows(data), certificate.claim, about.intercept) };
+    const words = claims[certificate.kind](exactRows(data), certificate.claim, about.intercept);
+    return { holds: true, words: words + (about.intercept ? "" : " (through the origin: no intercept)") };
   } catch (error) {
     return { holds: false, words: error instanceof Refused ? error.message : `not a well-formed certificate: ${error.message}` };
   }

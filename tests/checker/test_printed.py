@@ -7,6 +7,7 @@ import pytest
 
 import separatrix as sx
 from separatrix.checker import FORMAT, NO_INTERCEPT, Data, Refused, check
+from separatrix.checker.__main__ import main
 from separatrix.storage.certificate_files import prove_again
 
 PAIR = Data([([0], [1.0]), ([0], [2.0])], [0, 1], 1, 2, ("0", "1"))
@@ -51,3 +52,44 @@ def test_every_class_without_intercept():
     X, y = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]]), np.array([0, 1, 2])
     proof = sx.LinearSVM(fit_intercept=False).fit(X, y).certificate_
     assert str(proof).endswith(NO_INTERCEPT)
+
+
+def printed(tmp_path, capsys, model, y=(0, 1, 1)):
+    """What the checker prints of a fitted model's certificate."""
+    X = np.array([[1.0], [2.0], [4.0]])
+    (tmp_path / "c.json").write_text(model.fit(X, np.array(y)).certificate_.to_json())
+    rows = "".join(f"{k} 1:{x}\n" for k, x in zip(y, X.ravel(), strict=True))
+    (tmp_path / "d.libsvm").write_text(rows)
+    assert main([str(tmp_path / "c.json"), str(tmp_path / "d.libsvm")]) == 0
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("model", "line"),
+    [
+        (
+            sx.LogisticRegression(2.0, intercept_penalty=0.5),
+            "loss logistic, costs 2.0, ridge 1.0, bias penalty 0.5, positive class '1'",
+        ),
+        (
+            sx.LogisticRegression(0.5, l1_ratio=1.0, class_weight={0: 1, 1: 2}),
+            "loss logistic, costs 0.5 to 1.0, l1 1.0, ridge 0.0, positive class '1'",
+        ),
+        (sx.LeastSquares(ridge=3.0), "ridge 3.0"),
+    ],
+)
+def test_what_the_objective_is_made_of_is_printed(tmp_path, capsys, model, line):
+    assert f"\nmodel: {line}\nproved: " in printed(tmp_path, capsys, model)
+
+
+@pytest.mark.parametrize(("y", "models"), [((0, 1, 1), 1), ((0, 1, 2), 3)])
+def test_every_model_of_divided_columns_is_printed(tmp_path, capsys, y, models):
+    said = printed(tmp_path, capsys, sx.SGD(tol=0.9), y)
+    assert said.count("model: loss ") == models
+
+
+def test_a_ridge_is_part_of_what_is_least(tmp_path, capsys):
+    """With a ridge of 1e300 weights of 0 were said to make the least squared error."""
+    model = sx.LeastSquares(ridge=1e300)
+    assert "the squared error plus 1e+300 |w|^2, at most" in printed(tmp_path, capsys, model)
+    assert "the squared error plus 1e+300 |w|^2 is within" in str(model.certificate_)

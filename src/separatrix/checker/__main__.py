@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TextIO
 
 from .codec import Refused, parsed
-from .kinds import about, check
+from .kinds import about, check, posed
 from .reading import VERIFY, Unreadable, read_data
 
 
@@ -32,7 +32,8 @@ def main(arguments: Sequence[str]) -> int:
         if isinstance(certificate, dict) and "training_rows" in certificate:
             raise Refused(f"the certificates of a study speak of encoded columns; {VERIFY}")
         data, said = read_data(options, about(certificate))
-        for line in (*said, f"proved: {check(certificate, data)}"):
+        proved = f"proved: {check(certificate, data)}"
+        for line in (*said, *posed(certificate), proved):
             _say(line)
     except Unreadable as reason:
         _say(f"cannot be read: {options.data}, {reason}", sys.stderr)

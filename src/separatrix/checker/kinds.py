@@ -125,6 +125,8 @@ CLAIMS = {
     ),
 }
 NO_INTERCEPT = " (through the origin: no intercept)"
+POSED = ["method", "level", "C", "loss", "costs", "l1", "ridge", "bias_penalty", "kernel"]
+POSED += ["positive", "negative"]
 SCALED = "separation", "margin-bounds", "gordan", "overlap", "quasi"  # decimals times 10**k
 OUTER: dict[str, Reader] = {"format": codec.one_of(FORMAT), "kind": codec.one_of(*CLAIMS)}
 OUTER |= {"data": codec.anything, "claim": codec.anything}
@@ -150,6 +152,30 @@ def opened(certificate: Any) -> tuple[Claim, Claim]:
     described = about(certificate)
     kind = CLAIMS[described.kind]
     return described, Claim(certificate["claim"], "the claim", kind.fields, kind.optional)
+
+
+def posed(certificate: Any) -> list[str]:
+    """Return the settings that a proved claim speaks of, in a line for each model."""
+    described, claim = opened(certificate)
+    models = claim.machines if described.kind == "scaled-gap" else [claim]
+    said = [
+        [_setting(name, getattr(model, name, None), described) for name in POSED]
+        for model in models
+    ]
+    return [f"model: {', '.join(filter(None, line))}" for line in said if any(line)]
+
+
+def _setting(name: str, value: Any, described: Claim) -> str:
+    if value is None or (name == "negative" and value < 0):
+        return ""
+    if name in ("positive", "negative"):
+        return f"{name} class {described.classes[value]!r}"
+    if name == "costs":
+        least, most = min(value), max(value)
+        value = f"{least}" if least == most else f"{least} to {most}"
+    elif name == "kernel":
+        value = ", ".join(f"{each} {getattr(value, each)}" for each in KERNEL)
+    return f"{name.replace('_', ' ')} {value}"
 
 
 def check(certificate: Any, data: Data) -> str:

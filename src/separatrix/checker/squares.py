@@ -107,6 +107,15 @@ def positive_eigenvalues(matrix: Matrix) -> int:
     return above
 
 
+def error_in_words(ridge: float) -> str:
+    """Name the objective.
+
+    >>> error_in_words(0.0), error_in_words(2.0)
+    ('the squared error', 'the squared error plus 2.0 |w|^2')
+    """
+    return "the squared error" + (f" plus {ridge!r} |w|^2" if ridge else "")
+
+
 def check_least_squares(data: Data, claim: Claim, intercept: bool) -> str:
     """Claim: f(weights) <= objective, min f >= least, and f - min f <= gap f."""
     refuse_wide(data.n_features)
@@ -133,8 +142,8 @@ def check_least_squares(data: Data, claim: Claim, intercept: bool) -> str:
         raise Refused("the squared error is further above its least than the gap says")
     gap, objective = at_most(claim.gap, 3), at_most(claim.objective, 9)
     return (
-        f"the squared error, at most {objective}, is within {gap} of itself of the least "
-        f"possible, at least {at_least(claim.least, 9)}"
+        f"{error_in_words(claim.ridge)}, at most {objective}, is within {gap} of itself "
+        f"of the least possible, at least {at_least(claim.least, 9)}"
     )
 
 

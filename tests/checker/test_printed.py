@@ -93,3 +93,23 @@ def test_a_ridge_is_part_of_what_is_least(tmp_path, capsys):
     model = sx.LeastSquares(ridge=1e300)
     assert "the squared error plus 1e+300 |w|^2, at most" in printed(tmp_path, capsys, model)
     assert "the squared error plus 1e+300 |w|^2 is within" in str(model.certificate_)
+
+
+@pytest.mark.parametrize(
+    ("values", "lower", "upper", "words"),
+    [
+        ((7, 7, 7), (-1.0,), (-5.0,), "fewer ratios than bounds"),
+        ((1, 2, 4), (-1.0,), (99.0,), "below 0"),
+        ((1, 2, 4), (99.0,), (98.0,), "cross"),
+        ((1, 2, 4), (0.0, 0.0), (99.0, 99.0), "fewer ratios than bounds"),
+    ],
+)
+def test_ratios_are_there_and_their_bounds_in_order(values, lower, upper, words):
+    """Of a column that does not vary a ratio of at least -1 and at most -5 was proved."""
+    rows = [([0], [float(x) + bump]) for x in values for bump in (0, x != 7)]
+    data = Data(rows, [0, 0, 1, 1, 2, 2], 1, 3, ("0", "1", "2"))
+    zero = ["0x0p+0"]
+    claim = {"weights": [zero] * 3, "moved": (1e9).hex(), "directions": [["0x1p+0"]] * len(lower)}
+    claim |= {"lower": [x.hex() for x in lower], "upper": [x.hex() for x in upper]}
+    with pytest.raises(Refused, match=words):
+        proved(data, "fisher-directions", claim)

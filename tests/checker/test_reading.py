@@ -141,6 +141,15 @@ def test_deep_certificates_are_refused(run):
     assert "nested too deeply" in run("[" * 100_000, GOOD)[1]
 
 
+def test_a_deep_field_is_named_by_its_type(run):
+    """To print a list as deep as JSON may be ended in a traceback."""
+    for depth in range(900, 1000):
+        deep = "[" * depth + "]" * depth
+        code, said = run(f'{{"format": {deep}, "kind": 0, "data": 0, "claim": 0}}', GOOD)
+        assert (code, said.count("\n")) == (1, 1)
+        assert "expected text, got list" in said or "nested too deeply" in said
+
+
 def test_a_deep_tree_of_cases_is_refused(run):
     tree = {"loads": [], "denominator": "0x1"}
     for _ in range(2000):

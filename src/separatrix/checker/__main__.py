@@ -47,7 +47,8 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-_STUMBLES = (OSError, EOFError, ValueError, MemoryError, lzma.LZMAError, zlib.error)
+_STUMBLES = (OSError, EOFError, ValueError, MemoryError, ArithmeticError, RecursionError)
+_STUMBLES += (lzma.LZMAError, zlib.error)
 
 
 def _say(line: str, file: TextIO | None = None) -> None:

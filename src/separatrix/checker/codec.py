@@ -89,7 +89,8 @@ def _of(kind: type, what: str, least: Any = None) -> Reader:
 
     def read(value: Any) -> Any:
         if type(value) is not kind or not (least is None or value >= least):
-            raise Refused(f"expected {what}, got {str(value)[:40]}")
+            got = type(value).__name__ if isinstance(value, list | dict) else str(value)[:40]
+            raise Refused(f"expected {what}, got {got}")
         return value
 
     return read

@@ -136,6 +136,7 @@ OF_A_FILE: dict[str, Reader] = {"columns": TEXTS, "target": codec.text, "zero_ba
 OF_A_FILE |= {"decimals": COUNTS}
 
 
+@refusing()
 def about(certificate: Any) -> Claim:
     """Return what a certificate says of its data, and its kind."""
     whole = Claim(certificate, "the certificate", OUTER)

@@ -221,8 +221,11 @@ def check_fisher_directions(data: Data, claim: Claim, intercept: bool) -> str:
         raise Refused("there must be a lower and an upper bound for every direction")
     if [len(v) for v in claim.weights + claim.directions] != [d] * (data.n_classes + known):
         raise Refused("weights of a class and directions must have one number a column")
+    if known > sum(any(row) for row in found.within):
+        raise Refused("there are fewer ratios than bounds: too few columns vary")
     directions = [integers(v)[0] for v in claim.directions]
     for k, (low, high) in enumerate(zip(claim.lower, claim.upper, strict=True)):
+        require(0.0 <= low <= high, f"the bounds of ratio {k} cross, or are below 0")
         # Where that holds, k + 1 ratios or more are above the lower bound (Courant and Fischer).
         if low > 0.0 and not _are_at_least(found, directions[: k + 1], Fraction(low)):
             raise Refused(f"along the first {k + 1} directions a ratio is below the lower bound")

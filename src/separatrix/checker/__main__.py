@@ -15,7 +15,7 @@ from typing import TextIO
 
 from .codec import Refused, parsed
 from .kinds import about, check, posed
-from .reading import VERIFY, Unreadable, read_data
+from .reading import VERIFY, Unreadable, read_data, require_file
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -25,7 +25,9 @@ def main(arguments: Sequence[str]) -> int:
     except SystemExit as stopped:
         return int(stopped.code or 0)
     try:
-        certificate = parsed(Path(options.certificate).read_text("utf-8"))
+        path = Path(options.certificate)
+        require_file(path, _LONGEST)
+        certificate = parsed(path.read_text("utf-8"))
         if isinstance(certificate, dict) and isinstance(certificate.get("certificate"), dict):
             certificate = certificate["certificate"]  # a verdict holds its certificate
             _say("of a verdict, only its certificate is checked")
@@ -41,14 +43,15 @@ def main(arguments: Sequence[str]) -> int:
     except Refused as reason:
         _say(f"refused: {reason}")
         return 1
-    except _STUMBLES as error:
+    except (*_STUMBLES, *_PACKED) as error:
         _say(f"cannot be read: {type(error).__name__} {error}", sys.stderr)
         return 3
     return 0
 
 
-_STUMBLES = (OSError, EOFError, ValueError, MemoryError, ArithmeticError, RecursionError)
-_STUMBLES += (lzma.LZMAError, zlib.error)
+_STUMBLES = OSError, EOFError, ValueError, MemoryError, ArithmeticError, RecursionError
+_PACKED = lzma.LZMAError, zlib.error
+_LONGEST = 1 << 28  # characters of a certificate
 
 
 def _say(line: str, file: TextIO | None = None) -> None:

@@ -4,19 +4,14 @@ import json
 
 import numpy as np
 import pytest
+from tests.checker.claims import proved
 
 import separatrix as sx
-from separatrix.checker import FORMAT, NO_INTERCEPT, Data, Refused, check
+from separatrix.checker import NO_INTERCEPT, Data, Refused
 from separatrix.checker.__main__ import main
 from separatrix.storage.certificate_files import prove_again
 
 PAIR = Data([([0], [1.0]), ([0], [2.0])], [0, 1], 1, 2, ("0", "1"))
-
-
-def proved(data, kind, claim, intercept=True):
-    about = {"rows": len(data.rows), "features": data.n_features, "intercept": intercept}
-    about |= {"classes": list(data.classes), "sha256": data.fingerprint()}
-    return check({"format": FORMAT, "kind": kind, "data": about, "claim": claim}, data)
 
 
 @pytest.mark.parametrize(

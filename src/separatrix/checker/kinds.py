@@ -175,7 +175,7 @@ def _setting(name: str, value: Any, described: Claim) -> str:
         least, most = min(value), max(value)
         value = f"{least}" if least == most else f"{least} to {most}"
     elif name == "kernel":
-        value = ", ".join(f"{each} {getattr(value, each)}" for each in KERNEL)
+        value = ", ".join(f"{each} {getattr(value, each)}" for each in KERNEL).removeprefix("name ")
     return f"{name.replace('_', ' ')} {value}"
 
 

@@ -9,13 +9,14 @@ matrices of integers are eliminated without a fraction (Bareiss 1968).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 from math import lcm
 from operator import mul
 from typing import NamedTuple
 
-from .codec import Claim, Refused, require
+from .codec import Claim, Refused, require, require_work
 from .exact import Data, at_least, at_most, integers, ratio, square
 
 Matrix = list[list[int]]
@@ -72,6 +73,7 @@ def independent(columns: Sequence[Sequence[int]]) -> list[int]:
     [0, 2]
     """
     rows, before, kept = [[sum(map(mul, a, b)) for b in columns] for a in columns], 1, []
+    _refuse_long(rows)
     for k in range(len(rows)):
         if rows[k][k]:
             rows[k + 1 :] = _eliminated(rows[k + 1 :], rows[k], k, before)
@@ -125,6 +127,8 @@ def check_least_squares(data: Data, claim: Claim, intercept: bool) -> str:
         raise Refused("ridge must not be below 0, and weights be one list an output")
     flat = intercept or not any(w[0] for w in claim.weights)
     require(flat, "without an intercept the biases must be 0")
+    n, width = len(data.rows), data.n_features + outputs
+    require_work(n * data.long * width**2, "the sums of squares")
     targets = [[int(code == k) for code in data.codes] for k in range(K)]
     if K == 2:
         targets = [[2 * code - 1 for code in data.codes]]
@@ -175,8 +179,10 @@ def scatters(data: Data) -> Scatters:
     """Return the scatter within and between classes, of the columns that vary."""
     refuse_wide(data.n_features)
     K, d = data.n_classes, data.n_features
-    counts = [data.codes.count(k) for k in range(K)]
+    sizes = Counter(data.codes)
+    counts = [sizes[k] for k in range(K)]
     require(all(counts), "every class needs a row")
+    require_work((len(data.codes) * data.long + K) * d**2, "the scatters")
     scale = lcm(len(data.codes), *counts)
     columns, sums, whole = data.columns, [[0] * d for _ in range(K)], list(map(sum, data.columns))
     for j, column in enumerate(columns):

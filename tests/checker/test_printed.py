@@ -1,6 +1,8 @@
 """What is printed as proved is what was checked, and all of it."""
 
 import json
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ from tests.checker.claims import proved
 import separatrix as sx
 from separatrix.checker import NO_INTERCEPT, Data, Refused
 from separatrix.checker.__main__ import main
+from separatrix.checker.exact import at_least, at_most
 from separatrix.storage.certificate_files import prove_again
 
 PAIR = Data([([0], [1.0]), ([0], [2.0])], [0, 1], 1, 2, ("0", "1"))
@@ -108,3 +111,16 @@ def test_ratios_are_there_and_their_bounds_in_order(values, lower, upper, words)
     claim |= {"lower": [x.hex() for x in lower], "upper": [x.hex() for x in upper]}
     with pytest.raises(Refused, match=words):
         proved(data, "fisher-directions", claim)
+
+
+@pytest.mark.parametrize(
+    "value", [5e-324, 1e-310, -3e-320, Fraction(1, 10**400), Fraction(10**400)]
+)
+def test_bounds_at_the_edge_of_floats_are_printed_outwards(value):
+    """The least float above 0 was printed as a lower bound above itself."""
+    for digits in (2, 9, 12):
+        low, high = (Fraction(Decimal(said(value, digits))) for said in (at_least, at_most))
+        assert low <= Fraction(value) <= high
+        assert high - low <= abs(Fraction(value)) / 10 ** (digits - 1)
+    assert at_most(1.7e308, 1) == "2e+308"
+    assert at_least(float("inf"), 3) == "inf"

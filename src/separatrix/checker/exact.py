@@ -125,9 +125,12 @@ def at_most(value: float | Fraction, digits: int) -> str:
 
 
 def _in_digits(value: float | Fraction, rounding: Context) -> str:
-    if isinstance(value, Fraction) or math.isfinite(value):
-        value = float(rounding.divide(*map(Decimal, value.as_integer_ratio())))
-    return f"{value:.{rounding.prec}g}"
+    if not (isinstance(value, Fraction) or math.isfinite(value)):
+        return str(value)
+    rounded = rounding.divide(*map(Decimal, value.as_integer_ratio()))
+    near = float(rounded)  # which has as many digits, unless it is hardly a float
+    is_float = not rounded or sys.float_info.min <= abs(near) < math.inf
+    return f"{near if is_float else rounded:.{rounding.prec}g}"
 
 
 def square(numbers: Iterable[int]) -> int:

@@ -51,6 +51,7 @@ def genuine(**about):
 
 
 GOOD = "a,class\n1,0\n2,0\n3,1\n"
+DOTS = "a,class\n1,no.\n2,no.\n3,yes.\n"
 ENTRIES = "0 " + " ".join(f"{j}:1" for j in range(1, 9_000)) + "\n"
 
 
@@ -382,3 +383,14 @@ def test_only_spaces_and_tabs_are_blanks(run, blank):
     assert run(genuine(), text, name="d.libsvm")[0] == 0
     code, said = run(genuine(), text.replace("1 1:3", f"1{blank}1:3"), name="d.libsvm")
     assert (code, "line 3 has a blank" in said) == (3, True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["1,no\n2,no\n3,yes\n", GOOD.replace(",", ";"), f"# a comment\n{GOOD}", DOTS],
+    ids=["no header", "semicolons", "a comment", "labels with dots"],
+)
+def test_forms_of_files_that_only_the_library_reads_name_it(run, text):
+    """Their honest certificates were refused as if they were false."""
+    code, said = run(genuine(columns=["a"], target="class", classes=["no", "yes"]), text)
+    assert (code in (1, 3), "separatrix verify CERTIFICATE DATA" in said) == (True, True)

@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TextIO
 
-from .codec import Refused, parsed
+from .codec import VERIFY, Refused, parsed
 from .kinds import about, check, posed
-from .reading import VERIFY, Unreadable, read_data, require_file
+from .reading import Unreadable, read_data, require_file
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -18,6 +18,7 @@ from typing import Any
 FLOAT = re.compile(r"-?0x[01](\.[0-9a-f]{1,13})?p[+-]?[0-9]{1,4}")
 INTEGER = re.compile(r"-?0x[0-9a-f]+")
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
+VERIFY = "separatrix verify CERTIFICATE DATA reads more forms of files"
 _LONGEST, _LONGEST_INTEGER = 1000, 1 << 18  # characters
 
 Reader = Callable[[Any], Any]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from . import codec, gaps, inference, kernels, separation, sparse, squares
-from .codec import Claim, Reader, Refused, refusing, require, same_label
+from .codec import VERIFY, Claim, Reader, Refused, refusing, require, same_label
 from .exact import Data
 
 FORMAT = "separatrix-certificate-1"
@@ -207,4 +207,5 @@ def _refuse_classes(names: list[str], data: Data) -> None:
     if len(names) != data.n_classes:
         raise Refused(f"the certificate names {len(names)} classes of {data.n_classes}")
     if not all(map(same_label, names, data.classes)):
-        raise Refused(f"the certificate names the classes {names}; they are {data.classes}")
+        found = f"they are {data.classes}; {VERIFY}"
+        raise Refused(f"the certificate names the classes {names}; {found}")

@@ -22,12 +22,11 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from .codec import Claim, Refused, as_number, in_order, same_label
+from .codec import VERIFY, Claim, Refused, as_number, in_order, same_label
 from .exact import Data, Row
 
 USUAL_NAMES = ("target", "class", "label", "labels", "y", "outcome", "category", "income", "type")
 OPENERS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
-VERIFY = "separatrix verify CERTIFICATE DATA reads such files"
 _LONGEST_LINE, _LARGEST_INDEX = 1 << 26, 2**31
 _EXPANSION, _SMALL = 200, 1 << 22  # characters read for each byte of a file, and those besides
 _ODD_BLANK = re.compile(r"[^\S \t]")
@@ -182,7 +181,7 @@ def _table(delimiter: str, lines: Iterable[str], options: Namespace, about: Clai
     records = _records(csv.reader(lines, delimiter=delimiter, strict=True))
     header = [name.strip() for name in next(records, (1, []))[1]]
     if len(set(header)) != len(header) or len(header) < 2:
-        raise Unreadable("the header must name two columns or more, each once")
+        raise Unreadable(f"the header must name two columns or more, each once; {VERIFY}")
     target, why = _target(header, options.target)
     dropped = set(options.drop)
     columns = [name for name in header if name != target and name not in dropped]
@@ -191,7 +190,8 @@ def _table(delimiter: str, lines: Iterable[str], options: Namespace, about: Clai
     if about.target not in (None, target) or about.columns not in (None, columns):
         raise Refused(
             f"the certificate names the target {about.target!r} and the columns {about.columns}; "
-            f"the target is {target!r} ({why}), the columns are {columns}"
+            f"the target is {target!r} ({why}), the columns are {columns}; "
+            f"{VERIFY}"
         )
     _refuse_more(len(columns), about.features, "columns")
     at_target = header.index(target)

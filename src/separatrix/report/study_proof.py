@@ -14,7 +14,7 @@ from separatrix.checker.codec import Claim, Reader, anything, many, record, refu
 from separatrix.core.thresholds import AlarmBound
 from separatrix.core.verdict import Verdict
 from separatrix.errors import DataError
-from separatrix.storage.certificate_files import NOT_THESE, prove_again
+from separatrix.storage.certificate_files import NOT_THESE, SHORTEST, prove_again
 from separatrix.storage.claims_of_halfspaces import require_alarm_bound
 from separatrix.storage.fitted_values import Mismatch
 
@@ -149,4 +149,5 @@ def prove_verdict(whole: dict[str, Any], X: Any, labels: Any) -> str:
     if not verdict.check(X, labels):
         raise Refused(NOT_THESE)
     proof = verdict.certificate
-    return verdict.in_words() + NO_INTERCEPT * (proof is not None and not proof.intercept)
+    said = verdict.in_words() + NO_INTERCEPT * (proof is not None and not proof.intercept)
+    return said + SHORTEST * bool(getattr(proof, "decimals", ()))

@@ -36,6 +36,7 @@ __all__ = [
 ]
 
 
+SHORTEST = " (of the shortest decimals of the stored numbers)"
 NOT_THESE = "the claim does not hold for these data"
 _ENTRIES = 2_000_000
 _BY_CHECKER = (*VERDICTS, "margin-bounds", "gordan", "least-squares", "fisher", "fisher-directions")
@@ -56,14 +57,16 @@ def prove_again(whole: Any, X: Any, labels: Any) -> str:
             raise Refused(NOT_THESE)
         if about.kind in VERDICTS:
             said = f"{about.kind}, checked on {X.shape[0]} rows"
-            return said + checker.NO_INTERCEPT * (not about.intercept)
+            said += checker.NO_INTERCEPT * (not about.intercept)
+            return said + SHORTEST * bool(about.decimals)
         return str(proof.in_words()).removeprefix("proved: ")
     if about.decimals:
         try:
             X = times_powers_of_ten(problem_from(X, labels, True).X, tuple(about.decimals))
         except (ValueError, TypeError) as error:
             raise Refused(str(error)) from error
-    return checker.check(whole, as_checker_data(problem_from(X, labels, about.intercept)))
+    said = checker.check(whole, as_checker_data(problem_from(X, labels, about.intercept)))
+    return said + SHORTEST * bool(about.decimals)
 
 
 def _require_about(about: Any, X: Any, labels: Any) -> None:

@@ -38,14 +38,14 @@ def test_digits_are_rounded_outwards():
         assert Fraction(low) <= Fraction(value) <= Fraction(high)
         assert Fraction(high) - Fraction(low) <= abs(Fraction(value)) * Fraction(10) ** (1 - digits)
     assert at_most(np.inf, 2) == "inf"
-    assert at_most(Fraction(10) ** 400, 2) == "inf"
+    assert at_most(Fraction(10) ** 400, 2) == "1.0e+400"
     assert (at_least(1234567.0, 12), at_most(Fraction(1, 3), 3)) == ("1234567", "0.334")
 
 
 def test_least_squares():
     for seed in cases(30):
         proof = sx.LeastSquares(ridge=seed % 3).fit(*drawn(seed)).certificate_
-        moved, gap = said("differ by at most #; the squared error is within # of", proof)
+        moved, gap = said("differ by at most #; the squared error.* is within # of", proof)
         assert moved >= proof.perturbation
         assert gap >= proof.gap
 

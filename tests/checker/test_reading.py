@@ -4,6 +4,7 @@ import bz2
 import gzip
 import json
 import lzma
+import os
 import time
 
 import numpy as np
@@ -50,6 +51,8 @@ def genuine(**about):
 
 
 GOOD = "a,class\n1,0\n2,0\n3,1\n"
+DOTS = "a,class\n1,no.\n2,no.\n3,yes.\n"
+ENTRIES = "0 " + " ".join(f"{j}:1" for j in range(1, 9_000)) + "\n"
 
 
 # ---- what an attack found
@@ -139,6 +142,15 @@ def test_deep_certificates_are_refused(run):
         assert code in (1, 3)
         assert "Traceback" not in said
     assert "nested too deeply" in run("[" * 100_000, GOOD)[1]
+
+
+def test_a_deep_field_is_named_by_its_type(run):
+    """To print a list as deep as JSON may be ended in a traceback."""
+    for depth in range(900, 1000):
+        deep = "[" * depth + "]" * depth
+        code, said = run(f'{{"format": {deep}, "kind": 0, "data": 0, "claim": 0}}', GOOD)
+        assert (code, said.count("\n")) == (1, 1)
+        assert "expected text, got list" in said or "nested too deeply" in said
 
 
 def test_a_deep_tree_of_cases_is_refused(run):
@@ -322,3 +334,63 @@ def test_one_class_is_refused(run):
     one["claim"] |= {"lower": "0x0p+0", "upper": "0x1p+4", "rows": [0], "multipliers": ["0x1p+0"]}
     code, said = run(one, "a,class\n1,0\n2,0\n")
     assert (code, "two classes" in said) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("d.csv.bz2", GOOD + "9,0\n" * 9_000, "there are more"),
+        ("d.csv.bz2", GOOD + "\n" * 90_000, "unpack it first"),
+        ("d.csv.bz2", ",".join(map(str, range(9_000))) + "\n", "there are more"),
+        ("d.libsvm.bz2", "0\n" * 9_000, "there are more"),
+        (
+            "d.libsvm.bz2",
+            "0 " + "".join(f"{j}:1 " for j in range(1, 9_000)) + "\n",
+            "there are more",
+        ),
+    ],
+    ids=["rows", "blank lines", "header", "lines", "entries"],
+)
+def test_what_a_small_file_unpacks_to_is_not_all_read(run, monkeypatch, name, text, words):
+    """A packed file of 943 bytes took 938 MB."""
+    if "unpack" in words:
+        monkeypatch.setattr("separatrix.checker.reading._SMALL", 1 << 10)
+    code, said = run(genuine(), bz2.compress(text.encode()), name=name)
+    assert (code, words in said) == (3 if "unpack" in words else 1, True), said
+
+
+@pytest.mark.parametrize("role", ["certificate", "data"])
+def test_a_device_or_a_pipe_is_no_file(tmp_path, capsys, role):
+    """Neither ended: one was read for ever, the other was waited for."""
+    (tmp_path / "c.json").write_text(json.dumps(genuine()))
+    (tmp_path / "d.csv").write_text(GOOD)
+    os.mkfifo(tmp_path / "pipe")
+    for odd in (tmp_path / "pipe", "/dev/zero"):
+        c, d = (odd, tmp_path / "d.csv") if role == "certificate" else (tmp_path / "c.json", odd)
+        assert main([str(c), str(d)]) == 3
+        assert "no regular file" in capsys.readouterr().err
+
+
+def test_a_certificate_too_long_is_not_read(run, monkeypatch):
+    monkeypatch.setattr("separatrix.checker.__main__._LONGEST", 100)
+    assert run(genuine(), GOOD)[0] == 3
+
+
+@pytest.mark.parametrize("blank", ["\xa0", "\f", "\v"])
+def test_only_spaces_and_tabs_are_blanks(run, blank):
+    """The library refuses others, and here they ended a word."""
+    text = "0 1:1\n0\t 1:2\n1 1:3\n"
+    assert run(genuine(), text, name="d.libsvm")[0] == 0
+    code, said = run(genuine(), text.replace("1 1:3", f"1{blank}1:3"), name="d.libsvm")
+    assert (code, "line 3 has a blank" in said) == (3, True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["1,no\n2,no\n3,yes\n", GOOD.replace(",", ";"), f"# a comment\n{GOOD}", DOTS],
+    ids=["no header", "semicolons", "a comment", "labels with dots"],
+)
+def test_forms_of_files_that_only_the_library_reads_name_it(run, text):
+    """Their honest certificates were refused as if they were false."""
+    code, said = run(genuine(columns=["a"], target="class", classes=["no", "yes"]), text)
+    assert (code in (1, 3), "separatrix verify CERTIFICATE DATA" in said) == (True, True)

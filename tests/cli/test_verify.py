@@ -11,6 +11,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import separatrix as sx
+from separatrix.checker import NO_INTERCEPT
+from separatrix.checker.__main__ import main as check_alone
 from separatrix.problem.kernels import Kernel
 from tests.cli.command import separatrix as run
 from tests.kernel_direct import claimed, of_linear_machine
@@ -196,7 +198,7 @@ def test_everything_that_a_verdict_says_is_compared(pair, tmp_path, name, change
     whole = json.loads(verdict.to_json())
     proved = verified(whole, data, tmp_path)
     assert (proved.returncode, proved.stderr) == (0, "")
-    assert proved.stdout.startswith(f"proved: {verdict}\nread: target 'species'")
+    assert proved.stdout.startswith(f"proved: {verdict}{NO_INTERCEPT}\nread: target 'species'")
     whole[name] = change(whole[name])
     ran = verified(whole, data, tmp_path)
     assert (ran.returncode, ran.stderr) == (1, "")
@@ -319,3 +321,27 @@ def test_columns_of_a_model_saved_from_a_frame_are_found_by_name(tmp_path):
     sx.save(sx.LinearSVM().fit(frame[["k", "x"]], frame["c"]), tmp_path / "m.sx")
     ran = run("verify", tmp_path / "m.sx", data, "--target", "c")
     assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+def test_the_settings_of_a_model_are_printed(irises, tmp_path):
+    """The bounds of an objective say little without its loss, costs and penalties."""
+    data, _ = irises
+    table = sx.read(data, target="species")
+    model = sx.LinearSVM(2.0, multi_class="direct").fit(table.X, table.y)
+    ran = verified(json.loads(model.certificate_.to_json()), data, tmp_path)
+    assert ran.stdout.endswith("\nmodel: costs 2.0, bias penalty 0.0\n")
+
+
+def test_decimals_are_said_to_be_the_shortest_of_stored_numbers(tmp_path, capsys):
+    """Cells that differ as written are one float; nothing may be proved of them as written."""
+    data, path = tmp_path / "data.csv", tmp_path / "claim.json"
+    data.write_text("x,class\n0.1,a\n0.10000000000000001,b\n0.3,a\n0.2,b\n")
+    ran = run("separable", data, "--decimal", "--certificate", path)
+    assert ran.returncode == 0, ran.stderr
+    words = "(of the shortest decimals of the stored numbers)"
+    assert words in run("verify", path, data).stdout
+    assert check_alone([str(path), str(data)]) == 3
+    assert "is not an integer below 2**53" in capsys.readouterr().err
+    verdict = tmp_path / "verdict.json"
+    verdict.write_text(run("separable", data, "--decimal", "--json").stdout)
+    assert words in run("verify", verdict, data).stdout

@@ -77,7 +77,7 @@ def spoilt(dice, certificate, rows, codes, n_classes):
     """Return a copy with one thing changed: often no longer true, sometimes still so."""
     one = json.loads(json.dumps(case(certificate, rows, codes, n_classes)))
     proof, data = one["certificate"], one["data"]
-    claim, what = proof["claim"], int(dice.integers(12))
+    claim, what = proof["claim"], int(dice.integers(14))
     lists = [key for key in ("rows", "multipliers", "integers") if claim.get(key)]
     if what == 0 and lists:
         key = lists[dice.integers(len(lists))]
@@ -109,6 +109,10 @@ def spoilt(dice, certificate, rows, codes, n_classes):
     elif what == 11 and "weights" in claim:
         power = int(dice.integers(-3, 4))
         claim["weights"] = [[scaled(x, power) for x in w] for w in claim["weights"]]
+    elif what == 12 and lists and lists[-1] != "rows":
+        claim[lists[-1]][0] = claim[lists[-1]][0].replace("0x", "")
+    elif what == 13 and "weights" in claim:
+        claim["weights"] = [[x] for w in claim["weights"] for x in w]
     if dice.random() < 0.9 and proof.get("data"):
         proof["data"]["sha256"] = data_of(data).fingerprint()
     return one

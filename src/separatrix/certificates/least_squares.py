@@ -42,6 +42,7 @@ from separatrix.certificates.enclosed_sums import (
 from separatrix.certificates.enclosure import Enclosure, sum_of
 from separatrix.certificates.two_bounds import NO_FILE_FORM, Written
 from separatrix.checker.exact import at_most
+from separatrix.checker.squares import error_in_words
 from separatrix.errors import DataError
 from separatrix.problem.canonical import counted_rows, targets_of
 from separatrix.problem.device_rows import blocks, with_data
@@ -151,7 +152,8 @@ class LeastSquaresOptimality(SquaresClaim):
         moved = at_most(self.perturbation, 2)
         said = f"the exact solution of {data} that differ by at most {moved}"
         if self.gap < 1.0:
-            said += f"; the squared error is within {at_most(self.gap, 2)} of the least possible"
+            error = error_in_words(self.ridge)
+            said += f"; {error} is within {at_most(self.gap, 2)} of the least possible"
         return f"proved: {said}" if self.holds else f"not to the tolerance, but proved: {said}"
 
 

@@ -27,7 +27,7 @@ from separatrix._sparse import sparse as sp
 from separatrix.certificates.enclosure import Enclosure, require_denormals
 from separatrix.checker.codec import Refused, require
 from separatrix.checker.exact import at_least, at_most
-from separatrix.checker.kinds import CLAIMS, FORMAT, KERNEL, WITNESS
+from separatrix.checker.kinds import CLAIMS, FORMAT, KERNEL, NO_INTERCEPT, WITNESS
 from separatrix.problem.canonical import (
     Problem,
     codes_of,
@@ -60,10 +60,10 @@ class Said:
 
     def in_words(self) -> str:
         """Say what is proved, wherever the claim comes from: for those that have checked it."""
-        return self._sentence()
+        return self._sentence() + NO_INTERCEPT * (not getattr(self, "intercept", True))
 
     def __str__(self) -> str:
-        said = self._sentence()
+        said = self.in_words()
         return said.replace("proved", "claimed by a file", 1) if self.is_read else said
 
 
@@ -361,6 +361,11 @@ class EachMachine(Said):
     _which: ClassVar[str] = ""
 
     machines: tuple[Any, ...]
+
+    @property
+    def intercept(self) -> bool:
+        """Whether the models have an intercept: all or none."""
+        return bool(self.machines[0].intercept)
 
     @property
     def gap(self) -> float:

@@ -9,6 +9,7 @@ log are enclosed in integers. docs/certificates.md states the format and what ea
 
 from .codec import Refused
 from .exact import Data, Row, integers, margins
-from .kinds import CLAIMS, FORMAT, about, check
+from .kinds import CLAIMS, FORMAT, NO_INTERCEPT, about, check, posed
 
-__all__ = ["CLAIMS", "FORMAT", "Data", "Refused", "Row", "about", "check", "integers", "margins"]
+__all__ = ["CLAIMS", "FORMAT", "NO_INTERCEPT", "Data", "Refused", "Row", "about", "check"]
+__all__ += ["integers", "margins", "posed"]

@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TextIO
 
-from .codec import Refused, parsed
-from .kinds import about, check
-from .reading import VERIFY, Unreadable, read_data
+from .codec import VERIFY, Refused, parsed
+from .kinds import about, check, posed
+from .reading import Unreadable, read_data, require_file
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -25,14 +25,17 @@ def main(arguments: Sequence[str]) -> int:
     except SystemExit as stopped:
         return int(stopped.code or 0)
     try:
-        certificate = parsed(Path(options.certificate).read_text("utf-8"))
+        path = Path(options.certificate)
+        require_file(path, _LONGEST)
+        certificate = parsed(path.read_text("utf-8"))
         if isinstance(certificate, dict) and isinstance(certificate.get("certificate"), dict):
             certificate = certificate["certificate"]  # a verdict holds its certificate
             _say("of a verdict, only its certificate is checked")
         if isinstance(certificate, dict) and "training_rows" in certificate:
             raise Refused(f"the certificates of a study speak of encoded columns; {VERIFY}")
         data, said = read_data(options, about(certificate))
-        for line in (*said, f"proved: {check(certificate, data)}"):
+        proved = f"proved: {check(certificate, data)}"
+        for line in (*said, *posed(certificate), proved):
             _say(line)
     except Unreadable as reason:
         _say(f"cannot be read: {options.data}, {reason}", sys.stderr)
@@ -40,13 +43,15 @@ def main(arguments: Sequence[str]) -> int:
     except Refused as reason:
         _say(f"refused: {reason}")
         return 1
-    except _STUMBLES as error:
+    except (*_STUMBLES, *_PACKED) as error:
         _say(f"cannot be read: {type(error).__name__} {error}", sys.stderr)
         return 3
     return 0
 
 
-_STUMBLES = (OSError, EOFError, ValueError, MemoryError, lzma.LZMAError, zlib.error)
+_STUMBLES = OSError, EOFError, ValueError, MemoryError, ArithmeticError, RecursionError
+_PACKED = lzma.LZMAError, zlib.error
+_LONGEST = 1 << 28  # characters of a certificate
 
 
 def _say(line: str, file: TextIO | None = None) -> None:

@@ -18,7 +18,8 @@ from typing import Any
 FLOAT = re.compile(r"-?0x[01](\.[0-9a-f]{1,13})?p[+-]?[0-9]{1,4}")
 INTEGER = re.compile(r"-?0x[0-9a-f]+")
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
-_LONGEST = 1000
+VERIFY = "separatrix verify CERTIFICATE DATA reads more forms of files"
+_LONGEST, _LONGEST_INTEGER = 1000, 1 << 18  # characters
 
 Reader = Callable[[Any], Any]
 
@@ -31,6 +32,19 @@ def require(holds: Any, reason: str) -> None:
     """Refuse, for this reason, unless it holds."""
     if not holds:
         raise Refused(reason)
+
+
+MOST_STEPS = 1 << 33  # products of 64 bits: about fifteen minutes
+
+
+def require_work(steps: int, what: str) -> None:
+    """Refuse, before it begins, what would take hours or more memory than there is."""
+    require(steps <= MOST_STEPS, f"{what}: too much work for this checker, separatrix verify")
+
+
+def words(bits: int) -> int:
+    """Return in how many words of 64 bits a number of so many bits is held."""
+    return (bits >> 6) + 1
 
 
 class Claim:
@@ -89,7 +103,8 @@ def _of(kind: type, what: str, least: Any = None) -> Reader:
 
     def read(value: Any) -> Any:
         if type(value) is not kind or not (least is None or value >= least):
-            raise Refused(f"expected {what}, got {str(value)[:40]}")
+            got = type(value).__name__ if isinstance(value, list | dict) else str(value)[:40]
+            raise Refused(f"expected {what}, got {got}")
         return value
 
     return read
@@ -127,6 +142,7 @@ def share(value: Any) -> float | None:
 
 def integer(value: Any) -> int:
     """Accept an integer in hexadecimal."""
+    require(len(text(value)) <= _LONGEST_INTEGER, "an integer has more than a million bits")
     return int(_fitting(value, INTEGER.fullmatch, "an integer in hexadecimal"), 16)
 
 

@@ -21,10 +21,11 @@ from itertools import accumulate, chain, islice, pairwise, repeat
 from operator import mul, or_
 from typing import Any
 
-from .codec import Refused, require
+from .codec import Refused, require, require_work, words
 
 SECOND = "2-"  # the fingerprint of this version begins so
 LEAF_ROWS = 4096
+_KEPT = 64  # a word that is kept in memory counts for so many steps
 FEW_COLUMNS, MANY_COLUMNS = 1 << 16, 1 << 32  # column numbers of two and of four bytes
 
 Row = tuple[Sequence[int], Sequence[float]]  # column numbers, ascending, and their non-zero values
@@ -124,9 +125,12 @@ def at_most(value: float | Fraction, digits: int) -> str:
 
 
 def _in_digits(value: float | Fraction, rounding: Context) -> str:
-    if isinstance(value, Fraction) or math.isfinite(value):
-        value = float(rounding.divide(*map(Decimal, value.as_integer_ratio())))
-    return f"{value:.{rounding.prec}g}"
+    if not (isinstance(value, Fraction) or math.isfinite(value)):
+        return str(value)
+    rounded = rounding.divide(*map(Decimal, value.as_integer_ratio()))
+    near = float(rounded)  # which has as many digits, unless it is hardly a float
+    is_float = not rounded or sys.float_info.min <= abs(near) < math.inf
+    return f"{near if is_float else rounded:.{rounding.prec}g}"
 
 
 def square(numbers: Iterable[int]) -> int:
@@ -158,6 +162,16 @@ class Data:
     def exponent(self) -> int:
         """The exponent of the integers, not above zero."""
         return self._scaled[1]
+
+    @cached_property
+    def long(self) -> int:
+        """In words of 64 bits, the longest integer."""
+        return max((_longest(x) for _, x in self.whole), default=1)
+
+    @property
+    def work(self) -> int:
+        """In words, what one pass over all rows and their entries takes."""
+        return self.long * (len(self.rows) + sum(len(x) for _, x in self.whole))
 
     @cached_property
     def columns(self) -> list[list[int]]:
@@ -194,6 +208,11 @@ class Data:
             digest.update(_bytes(kind, numbers))
         return digest.hexdigest()
 
+    def scores_of(self, vectors: Sequence[Sequence[int]], intercept: bool) -> list[Iterator[int]]:
+        """Return the scores of each weight vector, if they are not too much work."""
+        require_work(sum(self.work * _longest(w) for w in vectors), "the scores of all rows")
+        return [self.scores(w, intercept) for w in vectors]
+
     def scores(self, weights: Sequence[int], intercept: bool) -> Iterator[int]:
         """Yield b + w.x of every row in units of ``2**exponent``, for [b, w_1, ..., w_d]."""
         bias, w = (weights[0] << -self.exponent) * intercept, weights[1:]
@@ -213,6 +232,9 @@ class Data:
         """Return sum s x over (row number, s), column by column, in units of ``2**exponent``."""
         listed = list(shares)
         rows = [self.whole[number] for number, _ in listed]
+        entries, long = sum(len(x) for _, x in rows), _longest(share for _, share in listed)
+        kept = _KEPT * min(entries, self.n_features)
+        require_work((entries + kept) * long, "the sums of columns")
         if all(len(x) == self.n_features for _, x in rows):
             factors = [share for _, share in listed]
             columns = zip(*(x for _, x in rows), strict=True)
@@ -225,12 +247,17 @@ class Data:
         return total
 
 
+def _longest(numbers: Iterable[int]) -> int:
+    """Return the words of 64 bits of the longest number."""
+    return words(max(map(abs, numbers), default=0).bit_length())
+
+
 def margins(data: Data, weights: Sequence[Sequence[int]], intercept: bool) -> Iterator[int]:
     """Yield every signed margin w.z, in units of ``2**exponent`` of the data.
 
     With several weight vectors, one for each class: the row's own class against every other.
     """
-    every = [data.scores(w, intercept) for w in weights]
+    every = data.scores_of(weights, intercept)
     if len(every) == 1:
         yield from (z if code == 1 else -z for code, z in zip(data.codes, *every, strict=True))
         return

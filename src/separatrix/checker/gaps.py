@@ -22,7 +22,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import NamedTuple
 
-from .codec import Claim, Refused, require
+from .codec import Claim, Refused, require, require_work
 from .enclosed import BITS, exp, log, log1p_exp
 from .exact import (
     Data,
@@ -37,6 +37,7 @@ from .exact import (
 )
 
 QUOTIENT = 256
+_EACH = 1 << 10  # what an enclosed exp takes that is kept
 REACH = 1000  # without a penalty on w, the bound speaks of weights up to so many times as large
 # Which weights that bound speaks of, in words.
 WITHIN = f" with coefficients up to {REACH} times as large"
@@ -238,7 +239,7 @@ class Model:
 
     def scores(self) -> Iterator[tuple[int, int, list[int]]]:
         """Yield cost, class number and the score of every weight vector, row by row."""
-        every = (self.data.scores(w, self.intercept) for w in self.weights)
+        every = self.data.scores_of(self.weights, self.intercept)
         for c, code, *scores in zip(self.costs, self.data.codes, *every, strict=True):
             yield c, code, scores
 
@@ -324,6 +325,8 @@ class SoftmaxPoint(NamedTuple):
 
 def softmax_point(model: Model, share: Fraction = Fraction(1)) -> SoftmaxPoint:
     """Return the softmax of the weights, the other classes of each row with a share of theirs."""
+    data = model.data
+    require_work(_EACH * data.n_classes * len(data.rows), "the softmax of all rows")
     rows = [
         (row, c, code, scores[code] - max(scores), _parts(scores, model.unit))
         for row, (c, code, scores) in enumerate(model.scores())
@@ -333,7 +336,7 @@ def softmax_point(model: Model, share: Fraction = Fraction(1)) -> SoftmaxPoint:
     bits = min(s for *_, code, _, parts in rows for k, (_, _, s) in enumerate(parts) if k != code)
     one, losses, gain, taken = 1 << bits, 0, 0, {}
     top, bottom = share.as_integer_ratio()
-    shares: list[Shares] = [[] for _ in range(model.data.n_classes)]
+    shares: list[Shares] = [[] for _ in range(data.n_classes)]
     for row, c, code, below, parts in rows:
         others = [(high << bits >> s) + 1 for _, high, s in parts]
         q = [top * (max(0, low) << 2 * bits >> s) // (bottom * sum(others)) for low, _, s in parts]

@@ -30,7 +30,7 @@ from operator import mul
 from typing import Any
 
 from .balls import ONE, Ball, NotProved, P, ends, exact, minus, positive_inverse
-from .codec import Claim, Refused, require
+from .codec import Claim, Refused, require, words
 from .exact import Data
 from .likelihood import Look, Rows
 from .roots import Root, falling, is_highest, root
@@ -38,6 +38,7 @@ from .squares import independent
 
 _MOST_COLUMNS = 60
 _MOST_WORK = 500_000_000  # about twenty minutes
+_TOO_LARGE = "the data are too large for this checker: separatrix verify proves it"
 Bounds = tuple[Fraction, Fraction]
 POINTS = ("null", "lower_point", "upper_point", "direction", "runs_down", "runs_up")
 SIDES = (("lower", "runs_down", -1), ("upper", "runs_up", 1))
@@ -81,8 +82,7 @@ class _Model:
         if not (width == len(claim.point) == len(claim.coefficients)):
             raise Refused("the point has one number for each coefficient")
         work = (n + 30 * width) * width**4 if claim.method == "firth" else n * width**3
-        if width > _MOST_COLUMNS or work > _MOST_WORK:
-            raise Refused("the data are too large for this checker: separatrix verify proves it")
+        require(width <= _MOST_COLUMNS, _TOO_LARGE)
         self.whole = [[1 << -data.exponent] * n] * intercept
         named = {j: [0] * n for j in claim.columns}  # of a billion columns there may be
         for i, row in enumerate(data.whole):
@@ -92,6 +92,7 @@ class _Model:
         self.whole += [named[j] for j in claim.columns]
         sizes = [max(map(abs, column), default=0).bit_length() for column in self.whole]
         fine = self.fine = max(sizes, default=0)
+        require(work * words(fine) <= _MOST_WORK, _TOO_LARGE)
         self.shifts = [bits + data.exponent for bits in sizes]
         scaled = [[x << fine - bits for x in c] for c, bits in zip(self.whole, sizes, strict=True)]
         self.signs = [2 * code - 1 for code in data.codes]

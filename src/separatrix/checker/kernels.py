@@ -7,13 +7,12 @@ the weights in the kernel's space.
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import cached_property
-from operator import add
 
-from .codec import Claim, Refused, require
+from .codec import Claim, Refused, require, require_work, words
 from .enclosed import BITS, exp, tanh
 from .exact import Data, at_least, at_most, distinct, integers, ratio, square
 from .gaps import all_costs, between, class_losses, class_shares, hard_norm
@@ -32,7 +31,7 @@ class Kernel:
         require(self.gamma > 0, "gamma must be above 0")
         if self.name == "precomputed" and len(data.rows) != data.n_features:
             raise Refused("a precomputed kernel needs as many columns as rows")
-        self.unit, self.off = 2 * data.exponent, 0
+        self.unit, self.off, self._each = 2 * data.exponent, 0, 1  # the last: work for a value
         if self.name == "poly":
             (g, c), small = integers([claim.gamma, claim.coef0])
             self.scaled = g, c << -self.unit
@@ -41,10 +40,11 @@ class Kernel:
             if self.degree * max(longest, -self.unit - small) > _LONGEST:
                 raise Refused("the values of this polynomial kernel are too long to be computed")
             self.unit = self.degree * (self.unit + small)
+            self._each = 1 + (words(self.degree * longest) ** 2 >> 6)
         elif self.name == "precomputed":
             self.unit = data.exponent - 1
         elif self.name != "linear":
-            self.unit, self.off = -BITS, 512
+            self.unit, self.off, self._each = -BITS, 512, 128
 
     @property
     def is_positive(self) -> bool:
@@ -55,8 +55,11 @@ class Kernel:
         """Yield the values of one row with every row."""
         data = self.data
         if self.name == "precomputed":  # (K + K') / 2
-            mine = (column[number] for column in data.columns)
-            yield from map(add, mine, data.columns[number])
+            total = [0] * len(data.rows)
+            for places, values in (data.whole[number], self._columns[number]):
+                for place, x in zip(places, values, strict=True):
+                    total[place] += x
+            yield from total
             return
         products = data.products(number)
         if self.name == "linear":
@@ -78,13 +81,26 @@ class Kernel:
                 yield (low + high) >> (s - BITS + 1)
 
     @cached_property
+    def _columns(self) -> dict[int, tuple[list[int], list[int]]]:
+        """The columns of a matrix of values, as rows are held."""
+        found = defaultdict[int, tuple[list[int], list[int]]](lambda: ([], []))
+        for i, row in enumerate(self.data.whole):
+            for j, x in zip(*row, strict=True):
+                found[j][0].append(i)
+                found[j][1].append(x)
+        return found
+
+    @cached_property
     def _squares(self) -> list[int]:
         return [square(x) for _, x in self.data.whole]
 
     def scores(self, shares: list[dict[int, int]]) -> list[list[int]]:
         """Return g of every row, one list for each set of shares; each off by off * sum |s|."""
-        totals = [[0] * len(self.data.rows) for _ in shares]
-        for j in sorted({row for each in shares for row, s in each.items() if s}):
+        named = sorted({row for each in shares for row, s in each.items() if s})
+        n = len(self.data.rows)
+        require_work(len(named) * (self.data.work + n * (self._each + len(shares))), "the kernel")
+        totals = [[0] * n for _ in shares]
+        for j in named:
             carried = [(g, s[j]) for g, s in zip(totals, shares, strict=True) if s.get(j)]
             for i, value in enumerate(self.values(j)):
                 for g, s in carried:

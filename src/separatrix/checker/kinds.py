@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from . import codec, gaps, inference, kernels, separation, sparse, squares
-from .codec import Claim, Reader, Refused, refusing, require, same_label
+from .codec import VERIFY, Claim, Reader, Refused, refusing, require, same_label
 from .exact import Data
 
 FORMAT = "separatrix-certificate-1"
@@ -124,6 +124,9 @@ CLAIMS = {
         coefficients=codec.many(codec.record("a coefficient", COEFFICIENT)),
     ),
 }
+NO_INTERCEPT = " (through the origin: no intercept)"
+POSED = ["method", "level", "C", "loss", "costs", "l1", "ridge", "bias_penalty", "kernel"]
+POSED += ["positive", "negative"]
 SCALED = "separation", "margin-bounds", "gordan", "overlap", "quasi"  # decimals times 10**k
 OUTER: dict[str, Reader] = {"format": codec.one_of(FORMAT), "kind": codec.one_of(*CLAIMS)}
 OUTER |= {"data": codec.anything, "claim": codec.anything}
@@ -133,6 +136,7 @@ OF_A_FILE: dict[str, Reader] = {"columns": TEXTS, "target": codec.text, "zero_ba
 OF_A_FILE |= {"decimals": COUNTS}
 
 
+@refusing()
 def about(certificate: Any) -> Claim:
     """Return what a certificate says of its data, and its kind."""
     whole = Claim(certificate, "the certificate", OUTER)
@@ -149,6 +153,30 @@ def opened(certificate: Any) -> tuple[Claim, Claim]:
     described = about(certificate)
     kind = CLAIMS[described.kind]
     return described, Claim(certificate["claim"], "the claim", kind.fields, kind.optional)
+
+
+def posed(certificate: Any) -> list[str]:
+    """Return the settings that a proved claim speaks of, in a line for each model."""
+    described, claim = opened(certificate)
+    models = claim.machines if described.kind == "scaled-gap" else [claim]
+    said = [
+        [_setting(name, getattr(model, name, None), described) for name in POSED]
+        for model in models
+    ]
+    return [f"model: {', '.join(filter(None, line))}" for line in said if any(line)]
+
+
+def _setting(name: str, value: Any, described: Claim) -> str:
+    if value is None or (name == "negative" and value < 0):
+        return ""
+    if name in ("positive", "negative"):
+        return f"{name} class {described.classes[value]!r}"
+    if name == "costs":
+        least, most = min(value), max(value)
+        value = f"{least}" if least == most else f"{least} to {most}"
+    elif name == "kernel":
+        value = ", ".join(f"{each} {getattr(value, each)}" for each in KERNEL).removeprefix("name ")
+    return f"{name.replace('_', ' ')} {value}"
 
 
 def check(certificate: Any, data: Data) -> str:
@@ -169,6 +197,8 @@ def check(certificate: Any, data: Data) -> str:
         said = CLAIMS[described.kind].check(data, claim, described.intercept)
         if described.kind == "margin-bounds" and described.decimals:
             said += " (of columns times powers of ten, as decimals says, not of those in the file)"
+        if not described.intercept and not described.kind.startswith("fisher"):
+            said += NO_INTERCEPT
         return said
 
 
@@ -177,4 +207,5 @@ def _refuse_classes(names: list[str], data: Data) -> None:
     if len(names) != data.n_classes:
         raise Refused(f"the certificate names {len(names)} classes of {data.n_classes}")
     if not all(map(same_label, names, data.classes)):
-        raise Refused(f"the certificate names the classes {names}; they are {data.classes}")
+        found = f"they are {data.classes}; {VERIFY}"
+        raise Refused(f"the certificate names the classes {names}; {found}")

@@ -117,10 +117,11 @@ class Look:
     @cached_property
     def q(self) -> list[Ball]:
         """x_i'H^-1 x_i of each row."""
-        weights, fine = [], 2 * self.rows.fine
+        weights, off, fine = [], 2, 2 * self.rows.fine
         for a, b in self.rows.pairs:
-            weights.append(self.inverse[a][b][0] * (1 if a == b else 2))
-        off = sum(r for row in self.inverse for _, r in row) + 2
+            times_used, (m, r) = 1 + (a != b), self.inverse[a][b]
+            weights.append(times_used * m)
+            off += times_used * r
         return [(sum(map(mul, weights, row)) >> fine, off) for row in self.rows.by_row]
 
     @cached_property

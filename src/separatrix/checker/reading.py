@@ -13,6 +13,7 @@ import csv
 import gzip
 import lzma
 import math
+import re
 from argparse import Namespace
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -21,13 +22,14 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from .codec import Claim, Refused, as_number, in_order, same_label
+from .codec import VERIFY, Claim, Refused, as_number, in_order, same_label
 from .exact import Data, Row
 
 USUAL_NAMES = ("target", "class", "label", "labels", "y", "outcome", "category", "income", "type")
 OPENERS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
-VERIFY = "separatrix verify CERTIFICATE DATA reads such files"
 _LONGEST_LINE, _LARGEST_INDEX = 1 << 26, 2**31
+_EXPANSION, _SMALL = 200, 1 << 22  # characters read for each byte of a file, and those besides
+_ODD_BLANK = re.compile(r"[^\S \t]")
 _PLAIN = frozenset("0123456789+-.eE")
 Cells = list[tuple[int, str]]  # column number and text
 Read = tuple[list[str], list[Cells], int, list[str]]
@@ -37,15 +39,24 @@ class Unreadable(Refused):
     """The data file is not what it must be; the message says where."""
 
 
+def require_file(path: Path, most: float = math.inf) -> int:
+    """Return the size of a file; refuse a device or a pipe, which may have no end."""
+    size = path.stat().st_size
+    if not path.is_file() or size > most:
+        raise OSError(f"{path} is no regular file, or is too long")
+    return size
+
+
 def read_data(options: Namespace, about: Claim) -> tuple[Data, list[str]]:
     """Return the data of a file, and how it was read, in lines."""
     path = Path(options.data)
+    room = _SMALL + _EXPANSION * require_file(path)
     suffixes = [suffix.lower() for suffix in path.suffixes]
     packed = suffixes.pop() if suffixes[-1:] and suffixes[-1] in OPENERS else ""
     kind = options.kind or (suffixes[-1][1:] if suffixes[-1:] in ([".csv"], [".tsv"]) else "libsvm")
     with OPENERS.get(packed, open)(path, "rt", encoding="utf-8-sig", newline="") as file:
         read = _libsvm if kind == "libsvm" else partial(_table, "\t" if kind == "tsv" else ",")
-        labels, rows, d, said = read(_lines(file), options, about)
+        labels, rows, d, said = read(_lines(file, room), options, about)
     if not rows:
         raise Unreadable("there is no row")
     codes = in_order(labels)
@@ -70,11 +81,20 @@ def read_data(options: Namespace, about: Claim) -> tuple[Data, list[str]]:
     return Data(exact, [codes[label] for label in labels], d, len(names), names), said
 
 
-def _lines(file: Any) -> Iterator[str]:
+def _lines(file: Any, room: int) -> Iterator[str]:
     while line := file.readline(_LONGEST_LINE):
+        room -= len(line)
         if len(line) == _LONGEST_LINE:
             raise Unreadable("a line has more than 67 million characters")
+        if room < 0:
+            raise Unreadable(f"its contents are over {_EXPANSION} times its size: unpack it first")
         yield line
+
+
+def _refuse_more(found: int, claimed: int, what: str) -> None:
+    """Refuse more than the certificate speaks of, before the rest is read."""
+    if found > claimed:
+        raise Refused(f"the certificate speaks of {claimed} {what}, and there are more")
 
 
 def _values(cells: Cells, decimals: Sequence[int] | None, at: int) -> Row:
@@ -122,9 +142,14 @@ def _libsvm(lines: Iterable[str], options: Namespace, about: Claim) -> Read:
     if about.columns is not None or about.target is not None:
         raise Refused("the certificate names columns and a target, which LIBSVM text does not have")
     labels, rows = list[str](), list[Cells]()
-    for at, words in enumerate(line.split("#", 1)[0].split() for line in lines):
+    for at, line in enumerate(lines):
+        kept = line.split("#", 1)[0].rstrip("\r\n")
+        if _ODD_BLANK.search(kept):
+            raise Unreadable(f"line {at + 1} has a blank that is no space and no tab")
+        words = kept.split(maxsplit=about.features + 2)
         if not words:
             continue
+        _refuse_more(len(rows) + 1, about.rows, "rows")
         cells = []
         for word in words[1:]:
             index, colon, text = word.partition(":")
@@ -135,6 +160,7 @@ def _libsvm(lines: Iterable[str], options: Namespace, about: Claim) -> Read:
             cells.append((int(index), text))
         if any(left >= right for (left, _), (right, _) in pairwise(cells)):
             raise Unreadable(f"line {at + 1}: the indices do not ascend")
+        _refuse_more(len(cells), about.features, "columns")
         labels.append(words[0])
         rows.append(cells)
     zero_based = options.zero_based or any(cells and cells[0][0] == 0 for cells in rows)
@@ -155,7 +181,7 @@ def _table(delimiter: str, lines: Iterable[str], options: Namespace, about: Clai
     records = _records(csv.reader(lines, delimiter=delimiter, strict=True))
     header = [name.strip() for name in next(records, (1, []))[1]]
     if len(set(header)) != len(header) or len(header) < 2:
-        raise Unreadable("the header must name two columns or more, each once")
+        raise Unreadable(f"the header must name two columns or more, each once; {VERIFY}")
     target, why = _target(header, options.target)
     dropped = set(options.drop)
     columns = [name for name in header if name != target and name not in dropped]
@@ -164,14 +190,17 @@ def _table(delimiter: str, lines: Iterable[str], options: Namespace, about: Clai
     if about.target not in (None, target) or about.columns not in (None, columns):
         raise Refused(
             f"the certificate names the target {about.target!r} and the columns {about.columns}; "
-            f"the target is {target!r} ({why}), the columns are {columns}"
+            f"the target is {target!r} ({why}), the columns are {columns}; "
+            f"{VERIFY}"
         )
+    _refuse_more(len(columns), about.features, "columns")
     at_target = header.index(target)
     places = [at for at, name in enumerate(header) if at != at_target and name not in dropped]
     labels, rows = list[str](), list[Cells]()
     for line, record in records:
         if not record:
             continue
+        _refuse_more(len(rows) + 1, about.rows, "rows")
         if len(record) != len(header):
             raise Unreadable(f"line {line} has {len(record)} fields of {len(header)}")
         labels.append(record[at_target].strip())

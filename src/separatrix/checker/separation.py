@@ -21,7 +21,7 @@ from itertools import accumulate, combinations
 from typing import Any, NamedTuple
 
 from . import codec
-from .codec import Claim, Refused, require
+from .codec import Claim, Refused, require, require_work
 from .exact import (
     Data,
     at_least,
@@ -128,7 +128,7 @@ def check_quasi(data: Data, claim: Claim, intercept: bool) -> str:
     """Claim: the weights leave no margin negative, some positive, and the others are tied."""
     require(data.n_classes == 2, "a witness needs two classes")
     weights, _ = weight_vectors(data, None, claim.integers)
-    signs = list(margins(data, weights, intercept))
+    signs = [(m > 0) - (m < 0) for m in margins(data, weights, intercept)]
     tight = {row for row, margin in enumerate(signs) if margin == 0}
     if min(signs) < 0 or max(signs) == 0:
         raise Refused("the weights must leave no margin negative, and some positive")
@@ -163,14 +163,21 @@ def rank(data: Data, numbers: Iterable[int], intercept: bool) -> int:
     left = [
         dict(zip([-1, *j], [one, *x], strict=True)) for j, x in (data.whole[n] for n in numbers)
     ]
+    steps = 0
     while left:
         row = {j: x % prime for j, x in left.pop().items() if x % prime}
-        found += bool(row)
-        for other in left if row else []:
-            pivot = next(iter(row))
-            factor = other.get(pivot, 0) * pow(row[pivot], -1, prime) % prime
-            for j, x in row.items():
-                other[j] = (other.get(j, 0) - factor * x) % prime
+        if not row:
+            continue
+        found, pivot = found + 1, next(iter(row))
+        turned, steps = pow(row[pivot], -1, prime), steps + len(left)
+        for other in left:
+            if factor := other.get(pivot, 0) * turned % prime:
+                steps += 4 * len(row)
+                for j, x in row.items():
+                    other[j] = (other.get(j, 0) - factor * x) % prime
+                    if not other[j]:
+                        del other[j]
+        require_work(steps, "the rank of the named rows")
     return found
 
 

@@ -9,13 +9,14 @@ matrices of integers are eliminated without a fraction (Bareiss 1968).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 from math import lcm
 from operator import mul
 from typing import NamedTuple
 
-from .codec import Claim, Refused, require
+from .codec import Claim, Refused, require, require_work
 from .exact import Data, at_least, at_most, integers, ratio, square
 
 Matrix = list[list[int]]
@@ -72,6 +73,7 @@ def independent(columns: Sequence[Sequence[int]]) -> list[int]:
     [0, 2]
     """
     rows, before, kept = [[sum(map(mul, a, b)) for b in columns] for a in columns], 1, []
+    _refuse_long(rows)
     for k in range(len(rows)):
         if rows[k][k]:
             rows[k + 1 :] = _eliminated(rows[k + 1 :], rows[k], k, before)
@@ -107,6 +109,15 @@ def positive_eigenvalues(matrix: Matrix) -> int:
     return above
 
 
+def error_in_words(ridge: float) -> str:
+    """Name the objective.
+
+    >>> error_in_words(0.0), error_in_words(2.0)
+    ('the squared error', 'the squared error plus 2.0 |w|^2')
+    """
+    return "the squared error" + (f" plus {ridge!r} |w|^2" if ridge else "")
+
+
 def check_least_squares(data: Data, claim: Claim, intercept: bool) -> str:
     """Claim: f(weights) <= objective, min f >= least, and f - min f <= gap f."""
     refuse_wide(data.n_features)
@@ -116,6 +127,8 @@ def check_least_squares(data: Data, claim: Claim, intercept: bool) -> str:
         raise Refused("ridge must not be below 0, and weights be one list an output")
     flat = intercept or not any(w[0] for w in claim.weights)
     require(flat, "without an intercept the biases must be 0")
+    n, width = len(data.rows), data.n_features + outputs
+    require_work(n * data.long * width**2, "the sums of squares")
     targets = [[int(code == k) for code in data.codes] for k in range(K)]
     if K == 2:
         targets = [[2 * code - 1 for code in data.codes]]
@@ -133,8 +146,8 @@ def check_least_squares(data: Data, claim: Claim, intercept: bool) -> str:
         raise Refused("the squared error is further above its least than the gap says")
     gap, objective = at_most(claim.gap, 3), at_most(claim.objective, 9)
     return (
-        f"the squared error, at most {objective}, is within {gap} of itself of the least "
-        f"possible, at least {at_least(claim.least, 9)}"
+        f"{error_in_words(claim.ridge)}, at most {objective}, is within {gap} of itself "
+        f"of the least possible, at least {at_least(claim.least, 9)}"
     )
 
 
@@ -166,8 +179,10 @@ def scatters(data: Data) -> Scatters:
     """Return the scatter within and between classes, of the columns that vary."""
     refuse_wide(data.n_features)
     K, d = data.n_classes, data.n_features
-    counts = [data.codes.count(k) for k in range(K)]
+    sizes = Counter(data.codes)
+    counts = [sizes[k] for k in range(K)]
     require(all(counts), "every class needs a row")
+    require_work((len(data.codes) * data.long + K) * d**2, "the scatters")
     scale = lcm(len(data.codes), *counts)
     columns, sums, whole = data.columns, [[0] * d for _ in range(K)], list(map(sum, data.columns))
     for j, column in enumerate(columns):
@@ -212,8 +227,11 @@ def check_fisher_directions(data: Data, claim: Claim, intercept: bool) -> str:
         raise Refused("there must be a lower and an upper bound for every direction")
     if [len(v) for v in claim.weights + claim.directions] != [d] * (data.n_classes + known):
         raise Refused("weights of a class and directions must have one number a column")
+    if known > sum(any(row) for row in found.within):
+        raise Refused("there are fewer ratios than bounds: too few columns vary")
     directions = [integers(v)[0] for v in claim.directions]
     for k, (low, high) in enumerate(zip(claim.lower, claim.upper, strict=True)):
+        require(0.0 <= low <= high, f"the bounds of ratio {k} cross, or are below 0")
         # Where that holds, k + 1 ratios or more are above the lower bound (Courant and Fischer).
         if low > 0.0 and not _are_at_least(found, directions[: k + 1], Fraction(low)):
             raise Refused(f"along the first {k + 1} directions a ratio is below the lower bound")

@@ -34,7 +34,7 @@ def separable(
         bool, typer.Option("--no-intercept", help="The hyperplane must pass through 0.")
     ] = False,
     decimal: Annotated[
-        bool, typer.Option("--decimal", help="Decide on the decimals as written, not as floats.")
+        bool, typer.Option("--decimal", help="Decide on the shortest decimal of each stored number.")
     ] = False,
     require: Annotated[
         Answer | None, typer.Option(help="Exit with 1 unless this is the answer.")

@@ -25,7 +25,7 @@ def verify(
     as_json: reading.AsJson = False,
 ) -> None:
     """Prove a certificate again from the data; exit with 1 if it is refused."""
-    not_proved = read_as = None
+    not_proved = read_as = whole = None
     if certificate.suffix == ".sx":
         found = (
             _examined_model(certificate, source, positive)
@@ -34,13 +34,17 @@ def verify(
         )
         proved, sentence, not_proved = found.proved, found.sentence, list(found.not_proved)
     elif memory is None:
-        proved, sentence, read_as = _proved(_read(certificate), source, positive)
+        whole = _read(certificate)
+        proved, sentence, read_as = _proved(whole, source, positive)
     else:
-        proved, sentence = _proved_on_partitions(_read(certificate), source, memory)
+        whole = _read(certificate)
+        proved, sentence = _proved_on_partitions(whole, source, memory)
+    settings = _settings(whole) if proved else []
     if as_json:
         facts = {"proved": proved, "sentence": sentence}
         facts |= {} if not_proved is None else {"not_proved": not_proved}
         facts |= read_as or {}
+        facts |= {"settings": settings} if settings else {}
         say(json.dumps(facts, indent=1))
     else:
         say(f"{'proved' if proved else 'refused'}: {sentence}")
@@ -48,6 +52,8 @@ def verify(
             say(f"not proved: {', '.join(not_proved)}")
         if read_as:
             say(_reading_line(read_as))
+        for line in settings:
+            say(line)
     if not proved:
         raise typer.Exit(1)
 
@@ -61,6 +67,16 @@ def _read(certificate: Path) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError):
         raise DataError("this is no certificate: it is not JSON", file=str(certificate)) from None
+
+
+def _settings(whole: Any) -> list[str]:
+    """Return the settings that a proved claim about a model speaks of, in lines."""
+    from separatrix.checker import Refused, posed
+
+    try:
+        return posed(whole)
+    except Refused:  # a verdict, a study or a model file
+        return []
 
 
 def _reading_line(read_as: dict[str, Any]) -> str:

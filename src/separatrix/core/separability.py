@@ -128,7 +128,8 @@ def decided_labels(
 ) -> Decision:
     """Decide whether a hyperplane separates two classes; X holds finite numbers, y labels.
 
-    `decimal` decides on the decimals as written instead of on the stored floats.
+    `decimal` decides on the shortest decimal of each stored float: the one written, if that has up
+    to 15 digits.
     """
     classes, signs = two_classes(Separability(), y, "Set one class against all others: y == {0!r}.")
     names = tuple(str(name) for name in classes)

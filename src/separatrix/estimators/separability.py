@@ -396,7 +396,8 @@ def separability(
     fit_intercept : bool, default=True
         Whether the hyperplane may miss the origin.
     decimal : bool, default=False
-        Decide on the decimals as written (0.1 is one tenth) instead of on the stored floats.
+        Decide on the shortest decimal of each stored float (0.1 is one tenth) instead of on the
+        float: the decimal as written, if that has up to 15 digits.
 
     Returns
     -------

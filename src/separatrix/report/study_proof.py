@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from separatrix.certificates.reading import from_json
-from separatrix.checker import Refused
+from separatrix.checker import NO_INTERCEPT, Refused
 from separatrix.checker.codec import Claim, Reader, anything, many, record, refusing, text
 from separatrix.core.thresholds import AlarmBound
 from separatrix.core.verdict import Verdict
 from separatrix.errors import DataError
-from separatrix.storage.certificate_files import NOT_THESE, prove_again
+from separatrix.storage.certificate_files import NOT_THESE, SHORTEST, prove_again
 from separatrix.storage.claims_of_halfspaces import require_alarm_bound
 from separatrix.storage.fitted_values import Mismatch
 
@@ -148,4 +148,6 @@ def prove_verdict(whole: dict[str, Any], X: Any, labels: Any) -> str:
     verdict = Verdict.from_json(json.dumps(whole))
     if not verdict.check(X, labels):
         raise Refused(NOT_THESE)
-    return verdict.in_words()
+    proof = verdict.certificate
+    said = verdict.in_words() + NO_INTERCEPT * (proof is not None and not proof.intercept)
+    return said + SHORTEST * bool(getattr(proof, "decimals", ()))

@@ -36,6 +36,7 @@ __all__ = [
 ]
 
 
+SHORTEST = " (of the shortest decimals of the stored numbers)"
 NOT_THESE = "the claim does not hold for these data"
 _ENTRIES = 2_000_000
 _BY_CHECKER = (*VERDICTS, "margin-bounds", "gordan", "least-squares", "fisher", "fisher-directions")
@@ -55,14 +56,17 @@ def prove_again(whole: Any, X: Any, labels: Any) -> str:
         if not proof.check(X, labels):
             raise Refused(NOT_THESE)
         if about.kind in VERDICTS:
-            return f"{about.kind}, checked on {X.shape[0]} rows"
+            said = f"{about.kind}, checked on {X.shape[0]} rows"
+            said += checker.NO_INTERCEPT * (not about.intercept)
+            return said + SHORTEST * bool(about.decimals)
         return str(proof.in_words()).removeprefix("proved: ")
     if about.decimals:
         try:
             X = times_powers_of_ten(problem_from(X, labels, True).X, tuple(about.decimals))
         except (ValueError, TypeError) as error:
             raise Refused(str(error)) from error
-    return checker.check(whole, as_checker_data(problem_from(X, labels, about.intercept)))
+    said = checker.check(whole, as_checker_data(problem_from(X, labels, about.intercept)))
+    return said + SHORTEST * bool(about.decimals)
 
 
 def _require_about(about: Any, X: Any, labels: Any) -> None:

@@ -20,7 +20,7 @@ function refuseOthers(object, names, where) {
   if (other !== undefined) throw new Refused(`${where} must not hold '${other}'`);
 }
 
-// data: { rows: lists of floats, codes: class numbers, nFeatures, nClasses }
+// data: { rows: lists of floats, codes: class numbers, nFeatures, nClasses, classes: their names, if known }
 export async function checkCertificate(certificate, data) {
   try {
     const claims = { separation, "margin-bounds": marginBounds, gordan, overlap: (...a) => partition(...a, false), quasi: (...a) => partition(...a, true) };
@@ -31,12 +31,14 @@ export async function checkCertificate(certificate, data) {
     if (about.rows !== data.rows.length || about.features !== data.nFeatures || about.classes.length !== data.nClasses) {
       throw new Refused("the certificate speaks of another number of rows, columns or classes");
     }
+    if (data.classes?.some((name, k) => name !== about.classes[k])) throw new Refused("the certificate names other classes");
     if (about.sha256 !== (await fingerprint(data))) throw new Refused("the certificate speaks of other data: the SHA-256 differs");
     if (typeof about.intercept !== "boolean") throw new Refused("intercept must be true or false");
     if (!Object.hasOwn(claims, certificate.kind)) throw new Refused("the kind of claim is not known");
     refuseOthers(certificate.claim, FIELDS[certificate.kind], "the claim");
     if (certificate.claim.weights && certificate.claim.integers) throw new Refused("the claim must hold either weights or integers");
-    return { holds: true, words: claims[certificate.kind](exactRows(data), certificate.claim, about.intercept) };
+    const words = claims[certificate.kind](exactRows(data), certificate.claim, about.intercept);
+    return { holds: true, words: words + (about.intercept ? "" : " (through the origin: no intercept)") };
   } catch (error) {
     return { holds: false, words: error instanceof Refused ? error.message : `not a well-formed certificate: ${error.message}` };
   }
@@ -106,6 +108,8 @@ function exactRows({ rows, codes, nFeatures, nClasses }) {
 function readWeights(data, claim) {
   const count = data.nClasses === 2 ? 1 : data.nClasses;
   let flat, e = 0;
+  const shaped = !claim.weights || (claim.weights.length === count && claim.weights.every((row) => Array.isArray(row) && row.length === data.length));
+  if (!shaped) throw new Refused(`the weights must be ${count} lists of ${data.length} numbers`);
   if (Object.hasOwn(claim, "integers")) flat = claim.integers.map(ofHexInteger);
   else ({ integers: flat, e } = aligned(claim.weights.flatMap((row) => [...row].map(ofHexFloat))));
   if (flat.length !== count * data.length) throw new Refused(`the weights must be ${count} x ${data.length} numbers`);
@@ -177,7 +181,7 @@ function gordan(data, claim, intercept) {
 }
 
 function partition(data, claim, intercept, quasi) {
-  const { blocks } = quasi ? readWeights(data, claim) : readWeights(data, { integers: new Array(data.length).fill("0") });
+  const { blocks } = quasi ? readWeights(data, claim) : readWeights(data, { integers: new Array(data.length).fill("0x0") });
   const margins = signedMargins(data, blocks, intercept), some = margins.some((m) => m > 0n);
   const tight = new Set(margins.flatMap((m, number) => (m === 0n ? [number] : [])));
   const named = [...claim.rows], rest = [...tight].filter((number) => !named.includes(number));
@@ -185,6 +189,7 @@ function partition(data, claim, intercept, quasi) {
     throw new Refused("the margins are not those of such a claim");
   }
   const others = ofHexInteger(claim.others);
+  if (others < 0n) throw new Refused("others must not be below zero");
   let { multipliers, rows } = claim;
   if (others !== 0n) {
     rows = [...named, ...rest];

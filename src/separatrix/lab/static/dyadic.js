@@ -31,7 +31,7 @@ function fitsFloat({ m, e }) {
 }
 
 export function ofHexInteger(text) {
-  const parts = typeof text === "string" && /^([+-]?)(?:0x)?([0-9a-f]+)$/i.exec(text.trim());
+  const parts = typeof text === "string" && /^(-?)0x([0-9a-f]+)$/.exec(text);
   if (!parts) throw new TypeError("not a hexadecimal integer");
   const size = BigInt(`0x${parts[2]}`);
   return parts[1] === "-" ? -size : size;

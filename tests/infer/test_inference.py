@@ -470,3 +470,44 @@ def test_a_direction_of_a_thousand_bits_is_proved_again():
     proof = sx.inference(X, y).certificate
     assert max(map(abs, proof.direction)) > 2**1024
     assert proof.check(X, y)
+
+
+def _claims(proof, **changed):
+    """The certificate with its second coefficient changed."""
+    first, second, *rest = proof.coefficients
+    return replace(proof, coefficients=(first, replace(second, **changed), *rest))
+
+
+def test_what_is_no_claim_proves_nothing():
+    """A C below zero turned the penalty round: no number of it was a maximum."""
+    X, y = np.arange(8.0)[:, None], [0, 1, 0, 1, 0, 1, 1, 1]
+    mle, ridge = (sx.inference(X, y, method).certificate for method in ("mle", "ridge"))
+    assert mle.check(X, y)
+    assert ridge.check(X, y)
+    for changed in (
+        {"method": "probit"},
+        {"method": "MLE"},
+        {"maximum": "Global"},
+        {"C": -2.0},
+        {"C": 1},
+        {"level": np.float32(0.95)},
+        {"level": 1.0},
+        {"intercept": 1},
+        {"columns": (False,)},
+        {"direction": (0.0, 0.0)},
+    ):
+        assert not replace(mle, **changed).check(X, y), changed
+    assert not replace(ridge, C=-2.0, coefficients=(Coefficient(), Coefficient())).check(X, y)
+    assert replace(ridge, coefficients=(Coefficient(), Coefficient())).check(X, y)
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32])
+def test_short_floats_are_no_enclosures(kind):
+    """NumPy rounds what was proved to their length before it compares."""
+    X, y = np.arange(8.0)[:, None], [0, 1, 0, 1, 0, 1, 1, 1]
+    proof = sx.inference(X, y).certificate
+    for name in ("estimate", "std_error", "lr", "p_value"):
+        near = kind(getattr(proof.coefficients[1], name)[0])
+        assert not _claims(proof, **{name: (near, near)}).check(X, y)
+        wide = (kind(-1e4), kind(1e4))
+        assert not _claims(proof, **{name: wide}).check(X, y)

@@ -77,7 +77,8 @@ class AboutData(Said):
 
     def speaks_of(self, shape: tuple[int, int], n_classes: int) -> bool:
         """Whether the data have so many rows, features and classes."""
-        return (*shape, n_classes) == (self.n_rows, self.n_features, len(self.classes))
+        sizes = (self.n_rows, self.n_features, len(self.classes))
+        return type(self.intercept) is bool and (*shape, n_classes) == sizes  # -1 would lower ranks
 
     def problem(self, X: Any, y: Any) -> Problem | None:
         """Return the problem that labels y set, if these are the data spoken of.

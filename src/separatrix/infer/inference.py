@@ -125,7 +125,7 @@ def inference(
         feature_names=feature_names,
         offset=offset,
         groups=groups,
-        fit_intercept=fit_intercept,
+        fit_intercept=bool(fit_intercept),
     )
     task = Task(method, float(C), float(level), intervals, errors, data.groups)
     if each is not None:

@@ -286,7 +286,10 @@ class MarginBounds(Written):
             return False
         if not are_all(float, [self.lower, self.upper, *self.multipliers]):
             return False
-        w = np.array(self.separation.weights).ravel()
+        w = np.array(self.separation.weights)
+        if not w[:, int(not problem.fit_intercept) :].any():
+            return False  # zero weights have no margin
+        w = w.ravel()
         alpha = np.zeros(problem.n_rows)
         alpha[list(self.rows)] = self.multipliers
         again = check_margin_bounds(problem, w, alpha, self.separation.classes)

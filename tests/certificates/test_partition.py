@@ -206,3 +206,25 @@ def test_weights_of_a_partition_are_integers():
     proof = sx.separability(X, y, False).certificate
     assert proof.check(X, y)
     assert not replace(proof, weights=tuple(map(np.int64, proof.weights))).check(X, y)
+
+
+def _hidden(prime, other):
+    """Ten plain points of the plane whose determinant is the product of two primes."""
+    product, a = prime * other, 2 ** (prime.bit_length() // 2 + other.bit_length() // 2) + 11
+    d = product // a + 1
+    u, v = np.array([a, 1.0]), np.array([float(a * d - product), float(d)])
+    X = np.array([0 * u, u + v, u, v, 2 * u, 2 * v, u + 2 * v, -u, -v, u - v])
+    return X, [0, 0, 1, 1, 0, 1, 0, 1, 0, 1]
+
+
+@pytest.mark.parametrize("primes", [(1327217909, 2**31 - 19), (1425089352415399837, 1)])
+def test_a_determinant_built_against_the_primes_hides_no_rank(primes):
+    """The points were undecided, or the stand-alone checker refused their proof."""
+    X, y = _hidden(*primes)
+    verdict = sx.separability(X, y)
+    assert verdict.kind == "overlapping"
+    assert verdict.check(X, y)
+    data = as_checker_data(problem_from(X, y, True))
+    checker.check(json.loads(verdict.certificate.to_json()), data)
+    assert rank(data, range(10), True) == modular_rank(X, True) == 3
+    assert rank(data, range(4, 6), False) == modular_rank(X[4:6], False) == 2

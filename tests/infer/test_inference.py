@@ -511,3 +511,35 @@ def test_short_floats_are_no_enclosures(kind):
         assert not _claims(proof, **{name: (near, near)}).check(X, y)
         wide = (kind(-1e4), kind(1e4))
         assert not _claims(proof, **{name: wide}).check(X, y)
+
+
+def test_which_estimates_are_infinite_is_exact():
+    """Columns of 1e8 beside 1: rounding hid the direction, and two of three ends were finite."""
+    long = np.array([1, 2, 3, 1, 2, 3, 4, 4, 1.0]) * 1e8
+    short = np.array([1, -1, 2, 0, 3, -2, 1, 0, 0.0])
+    X, y = np.c_[long, long + short, short], [0, 1, 1, 0, 1, 0, 0, 1, 1]
+    X[-1, 1] = 0.0
+    runs = sx.separability(X, y).infinite
+    np.testing.assert_array_equal(runs, [0.0, np.inf, -np.inf, np.inf])
+    found = sx.inference(X, y)
+    np.testing.assert_array_equal(found.estimate[1:], runs[1:])
+    # What is finite is that of the columns before they were multiplied.
+    small = sx.inference(np.c_[long / 1e8, (X[:, 1] > 0) * (long / 1e8 + short), short], y)
+    assert found.estimate[0] == pytest.approx(small.estimate[0], rel=1e-6)
+    assert "Infinite estimates: x0, x1, x2." in found.sentence
+
+
+def test_the_null_likelihood_of_rare_labels_and_far_offsets():
+    """A share was cut to 1e-12, and 200 was as far as the intercept went to meet an offset."""
+    X, y = np.array([[0.0], [1.0], [0.0], [1.0]]), np.array([0, 0, 1, 1])
+    rare = sx.inference(X, y, sample_weight=[1e13, 1e13, 1, 2])
+    assert rare.measures.lr == pytest.approx(rare.lr[1], rel=1e-3)
+    X, y = np.arange(6.0)[:, None], [0, 1, 1, 0, 1, 1]
+    near = sx.inference(X, y).measures
+    for far in (250.0, -600.0, 1e6):
+        assert sx.inference(X, y, offset=np.full(6, far)).measures.lr == pytest.approx(near.lr)
+    known = np.array([-300.0, 0.5, 0.2, 300.0, -0.1, 2.0])
+    found = sx.inference(np.ones((6, 1)), y, offset=known, fit_intercept=False).measures
+    assert sx.inference(X, y, offset=known).measures.null_log_likelihood == pytest.approx(
+        found.log_likelihood
+    )

@@ -543,3 +543,17 @@ def test_the_null_likelihood_of_rare_labels_and_far_offsets():
     assert sx.inference(X, y, offset=known).measures.null_log_likelihood == pytest.approx(
         found.log_likelihood
     )
+
+
+@pytest.mark.parametrize("method", ["mle", "ridge"])
+@pytest.mark.parametrize("weight", [1e-9, 1e-18, 1e-30, 1e-60])
+def test_tiny_weights_change_no_estimate(method, weight):
+    """The fit was taken to be at its end where it began: a step is less than a standard error."""
+    X, y = np.arange(6.0)[:, None], [0, 1, 0, 1, 0, 1]
+    near = sx.inference(X, y, method)
+    C = 1.0 / weight if method == "ridge" else 1.0
+    found = sx.inference(X, y, method, sample_weight=np.full(6, weight), C=C)
+    np.testing.assert_allclose(found.estimate, near.estimate, rtol=1e-9)
+    np.testing.assert_allclose(found.lr / weight, near.lr, rtol=1e-4)
+    low, high = found.enclosures["estimate"]
+    assert (np.isnan(low) | ((low <= near.estimate) & (near.estimate <= high))).all()

@@ -557,3 +557,29 @@ def test_tiny_weights_change_no_estimate(method, weight):
     np.testing.assert_allclose(found.lr / weight, near.lr, rtol=1e-4)
     low, high = found.enclosures["estimate"]
     assert (np.isnan(low) | ((low <= near.estimate) & (near.estimate <= high))).all()
+
+
+def test_with_a_ridge_no_column_is_left_out():
+    """Two equal columns have equal halves of the one optimum; the second had no estimate."""
+    x, y = np.array([1.0, 2.0, 3.0, 4.0]), [0, 1, 0, 1]
+    X = np.c_[x, x, np.ones(4), np.zeros(4)]
+    found = sx.inference(X, y, "ridge")
+    model = sx.LogisticRegression(C=1.0, tol=1e-10).fit(X, y)
+    np.testing.assert_allclose(found.estimate[1:], model.coef_[0], atol=1e-6)
+    assert found.aliased == []
+    assert found.proof == "global"
+    assert found.certificate.check(X, y)
+
+
+def test_what_is_said_of_the_columns_that_are_kept():
+    """The columns differ by a rounding, which separates the classes: the first alone does not."""
+    x, y = np.arange(10.0), np.array([0, 1] * 5)
+    X = np.c_[x, np.where(y == 1, x + np.spacing(x), x)]
+    assert sx.separability(X, y).kind == "separable"
+    found = sx.inference(X, y)
+    assert found.aliased == ["x1"]
+    assert found.separation == "separable"
+    assert found.sentence == (
+        "The classes overlap: the likelihood has one maximum, and it is finite. "
+        "This is without x1; with all columns they are separable."
+    )

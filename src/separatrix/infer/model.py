@@ -94,7 +94,9 @@ def _empty(width: int) -> dict[str, Any]:
 def fit_numbers(design: Design, task: Task) -> Numbers:
     """Estimate, and test every coefficient."""
     with one_thread():
-        kept = independent_columns(design.X)
+        # With the ridge dependent columns share what one of them would have.
+        every = np.arange(design.X.shape[1])
+        kept = every if task.method == "ridge" else independent_columns(design.X)
         if task.method == "firth":
             return _finite(design, task, kept, None)
         face = face_of(design.X[:, kept], design.signs)

@@ -38,9 +38,9 @@ class Inference:
     method, level, intervals : str, float, str
         How it was made.
     aliased : list of str
-        Columns that depend on those before them: no estimate, as in R.
+        Columns that depend on those before them: no estimate, as in R. With a ridge there are none.
     separation : "separable", "quasi-separable", "overlapping" or "undecided"
-        Decided exactly before anything is fitted.
+        Decided exactly, on all columns.
     sentence : str
         What that means for the estimates.
     measures : Measures

@@ -583,3 +583,29 @@ def test_what_is_said_of_the_columns_that_are_kept():
         "The classes overlap: the likelihood has one maximum, and it is finite. "
         "This is without x1; with all columns they are separable."
     )
+
+
+@pytest.mark.parametrize(
+    ("y", "words"),
+    [
+        ([0, 1, np.nan, 1], "y has nan in row 2, which is no label"),
+        ([0, np.inf, 0, 1], "y has inf in row 1"),
+        ([0, 1, None, 1], "y has None in row 2"),
+        (np.array(["a", "b", np.nan, "b"], dtype=object), "y has nan in row 2"),
+        (np.array(["a", "b", 1, "b"], dtype=object), "y mixes labels of different kinds"),
+    ],
+)
+def test_what_is_no_label_is_refused(y, words):
+    with pytest.raises(sx.DataError, match=words):
+        sx.inference([[0.0], [1.0], [2.0], [3.0]], y)
+
+
+def test_numbers_that_leave_the_range_are_refused_by_name(monkeypatch):
+    """SciPy's own ValueError came through."""
+
+    def overflown(*_):
+        np.asarray_chkfinite([np.inf])
+
+    monkeypatch.setattr("separatrix.infer.inference.fit_numbers", overflown)
+    with pytest.raises(sx.DataError, match="float64's limits the fit has no value"):
+        sx.inference([[0.0], [1.0]], [0, 1])

@@ -136,7 +136,8 @@ def inference(
     try:
         with np.errstate(all="ignore"):  # what leaves the range is not proved, or refused below
             return _result(data, task, prove)
-    except (np.linalg.LinAlgError, OverflowError) as error:
+    except (np.linalg.LinAlgError, OverflowError, ValueError) as error:
+        # All that was given has been read: a ValueError is SciPy's, of numbers that left the range.
         raise DataError(
             "Next to float64's limits the fit has no value: columns, weights or C differ too much "
             f"in size, or some column is nearly a sum of others ({error}). Scale the columns, "

@@ -27,7 +27,12 @@ def test_products_that_vanish_are_no_mistakes():
         model = sx.Perceptron(**options).fit(X, [1, 0])
     assert model.certificate_.holds
     assert model.n_iter_ == 2000
-    assert model.novikoff_ is None
+    assert model.novikoff_.bound == np.inf
+    assert prove_model(model, X, [1, 0])[0]
+    X = np.array([[1e-200], [-1e-200]])
+    proof = sx.novikoff(sx.Perceptron(fit_intercept=False, max_updates=100), X, [1, 0])
+    assert (proof.mistakes, proof.bound) == (100, np.inf)
+    assert str(proof) == "100 mistakes; no bound on them is proved"
 
 
 def test_one_function_gives_both_halves_of_the_proof():

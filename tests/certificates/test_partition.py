@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from tests.forgeries import forge, hand_made
 
 import separatrix as sx
 from separatrix import checker
+from separatrix.certificates.partition import Partition
 from separatrix.certificates.reading import VERDICTS, from_json
 from separatrix.checker import Refused
 from separatrix.checker.__main__ import main
@@ -19,6 +21,7 @@ from separatrix.checker.kinds import CLAIMS, WITNESS
 from separatrix.checker.separation import check_gordan, check_overlap, rank
 from separatrix.problem.canonical import as_checker_data, problem_from
 from separatrix.problem.exact_sums import column_sums, exact_margin_signs, modular_rank
+from separatrix.problem.fingerprint import fingerprint
 
 SEEDS = 120
 FORGERIES = 6
@@ -179,3 +182,49 @@ def test_decimals_are_read_as_written(tmp_path):
     (tmp_path / "d.csv").write_text("a,b,y\n0.1,0.2,0\n0.3,0.0,1\n0.0,0.3,1\n")
     (tmp_path / "d.json").write_text(json.dumps(whole))
     assert main([str(tmp_path / "d.json"), str(tmp_path / "d.csv")]) == 0
+
+
+@pytest.mark.parametrize("intercept", [-1, 0, 1, 2])
+def test_an_intercept_that_is_no_bool_proves_nothing(intercept):
+    """With -1 the rank asked for was too small: quasi-separable rows were proved to overlap."""
+    X, y = np.array([[0.0, 0.0], [1.0, 0.0], [2.0, 0.0], [0.0, 5.0]]), np.array([0, 1, 0, 1])
+    assert sx.separability(X, y).kind == "quasi-separable"
+    claim = Partition(
+        kind="overlap",
+        rows=(0, 1, 2),
+        multipliers=(1, 2, 1),
+        intercept=intercept,
+        data_sha256=fingerprint(problem_from(X, y, intercept)),
+        n_rows=4,
+        n_features=2,
+    )
+    assert not claim.check(X, y)
+
+
+def test_weights_of_a_partition_are_integers():
+    X, y = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]]), [1, 1, 0]
+    proof = sx.separability(X, y, False).certificate
+    assert proof.check(X, y)
+    assert not replace(proof, weights=tuple(map(np.int64, proof.weights))).check(X, y)
+
+
+def _hidden(prime, other):
+    """Ten plain points of the plane whose determinant is the product of two primes."""
+    product, a = prime * other, 2 ** (prime.bit_length() // 2 + other.bit_length() // 2) + 11
+    d = product // a + 1
+    u, v = np.array([a, 1.0]), np.array([float(a * d - product), float(d)])
+    X = np.array([0 * u, u + v, u, v, 2 * u, 2 * v, u + 2 * v, -u, -v, u - v])
+    return X, [0, 0, 1, 1, 0, 1, 0, 1, 0, 1]
+
+
+@pytest.mark.parametrize("primes", [(1327217909, 2**31 - 19), (1425089352415399837, 1)])
+def test_a_determinant_built_against_the_primes_hides_no_rank(primes):
+    """The points were undecided, or the stand-alone checker refused their proof."""
+    X, y = _hidden(*primes)
+    verdict = sx.separability(X, y)
+    assert verdict.kind == "overlapping"
+    assert verdict.check(X, y)
+    data = as_checker_data(problem_from(X, y, True))
+    checker.check(json.loads(verdict.certificate.to_json()), data)
+    assert rank(data, range(10), True) == modular_rank(X, True) == 3
+    assert rank(data, range(4, 6), False) == modular_rank(X[4:6], False) == 2

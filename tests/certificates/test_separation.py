@@ -260,3 +260,66 @@ def test_labels_of_one_class_are_no_data_of_two():
     proof = check_separation(SignedProblem(X, np.ones(2)), np.array([1.0, 1.0]))
     assert proof.holds
     assert not proof.check(X, np.zeros(2))
+
+
+def test_no_other_row_is_called_the_closest():
+    """Its exact margin was compared with that of the row that was named, not with the least."""
+    X, y = np.array([[-1.0], [1.0], [100.0]]), np.array([0, 1, 1])
+    proof = check_separation(problem_from(X, y, True), np.array([0.0, 1.0]))
+    assert (proof.worst_row, proof.worst_margin) == (0, 1)
+    assert replace(proof, worst_row=1).check(X, y)  # as close
+    assert replace(proof, worst_row=None, worst_margin=Fraction(0)).check(X, y)
+    assert not replace(proof, worst_row=2, worst_margin=Fraction(100)).check(X, y)
+    assert not replace(proof, worst_row=None).check(X, y)
+    X, y = np.array([[-1.0], [1.0], [100.0], [-2.0], [-1.0]]), np.array([0, 1, 1, 1, 1])
+    bounds = check_margin_bounds(problem_from(X, y, True), np.array([0.0, 1.0]), np.eye(5)[0])
+    inner = bounds.separation
+    assert bounds.check(X, y)
+    assert replace(bounds, separation=replace(inner, worst_row=4, worst_margin=Fraction(-1))).check(
+        X, y
+    )
+    on_its_side = replace(inner, worst_row=2, worst_margin=Fraction(100))
+    assert not replace(bounds, separation=on_its_side).check(X, y)
+
+
+def test_the_closest_row_is_so_by_its_exact_margin():
+    """Rounded margins are equal here, and another order of sums would name another row."""
+    X = np.array([[1.0, 2.0**-60], [1.0, -(2.0**-60)], [-1.0, 0.0]])
+    proof = check_separation(problem_from(X, [1, 1, 0], True), np.array([0.0, 1.0, 1.0]))
+    assert (proof.worst_row, proof.worst_margin) == (1, 1 - Fraction(2) ** -60)
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32])
+def test_short_floats_are_no_bounds(kind):
+    """NumPy rounds what was proved to their length before it compares."""
+    X, y = np.array([[-1.0004], [1.0004]]), np.array([0, 1])
+    bounds = check_margin_bounds(problem_from(X, y, True), np.array([0.0, 1.0]), np.ones(2))
+    assert bounds.check(X, y)
+    assert not replace(bounds, lower=kind(bounds.lower)).check(X, y)
+    assert not replace(bounds, upper=kind(bounds.upper)).check(X, y)
+    assert not replace(bounds, multipliers=(kind(1.0), 1.0)).check(X, y)
+    inner = replace(bounds.separation, margin=kind(bounds.separation.margin))
+    assert not inner.check(X, y)
+    assert not replace(bounds, separation=inner).check(X, y)
+
+
+def test_weights_that_are_rounded_before_they_are_tested_are_refused():
+    """As integers the first margin is 0; as floats it was 256."""
+    x = 2**60 + 768
+    X, y = np.array([[float(x)], [0.0]]), np.array([1, 0])
+    problem = problem_from(X, y, True)
+    proof = check_separation(problem, np.array([float(-3 * x), 3.0]))
+    assert proof.check(X, y)
+    assert not replace(proof, weights=((-3 * x, 3),)).check(X, y)
+
+
+@pytest.mark.parametrize("option", [1, np.True_])
+def test_an_intercept_that_is_no_bool_is_kept_as_one(option):
+    X, y = np.array([[0.0], [1.0], [3.0], [4.0]]), np.array([0, 0, 1, 1])
+    for proof in (
+        sx.separability(X, y, option).certificate,
+        sx.Kozinec(fit_intercept=option).fit(X, y).certificate_,
+        sx.inference(X, [0, 1, 0, 1], fit_intercept=option).certificate,
+    ):
+        assert proof.spoken_of().intercept is True
+    assert proof.check(X, [0, 1, 0, 1])

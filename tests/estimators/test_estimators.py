@@ -1,5 +1,8 @@
+import json
 import pickle
 import warnings
+from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -14,11 +17,14 @@ from tests.amounts import cases
 from tests.problems import as_sparse, problem
 
 import separatrix as sx
+from separatrix.checker import check
+from separatrix.problem.canonical import as_checker_data, problem_from
 from separatrix.problem.equilibrate import packing_order
 from separatrix.problem.fingerprint import fingerprint
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.running.drive import solve
 from separatrix.solvers.updates import kozinec, perceptron
+from separatrix.storage.model_proof import prove_model
 
 BINARY = [sx.Kozinec, sx.DeltaRule]
 ALL = [*BINARY, sx.Perceptron]
@@ -196,6 +202,25 @@ def test_identical_points_with_opposite_labels_end_at_the_origin():
     with pytest.warns(ConvergenceWarning, match="reaches the origin"):
         machine = sx.Kozinec().fit([[1.0], [1.0], [2.0]], [0, 1, 1])
     assert machine.status_ == "origin"
+
+
+@pytest.mark.parametrize(("X", "fit_intercept"), [([[0.0], [0.0]], True), ([[1.0], [1.0]], False)])
+@pytest.mark.parametrize("as_rows", [np.array, sp.csr_array])
+def test_the_origin_proves_a_bound_that_both_checkers_accept(X, fit_intercept, as_rows):
+    """Its claim had zero weights, which have no margin."""
+    y = [0, 1]
+    with pytest.warns(ConvergenceWarning, match="reaches the origin"):
+        machine = sx.Kozinec(fit_intercept=fit_intercept).fit(as_rows(np.array(X)), y)
+    proof = machine.certificate_
+    assert proof.check(np.array(X), y)
+    assert proof.upper < 1e-12
+    whole = json.loads(proof.to_json())
+    problem = problem_from(np.array(X), y, fit_intercept)
+    assert "largest margin" in str(check(whole, as_checker_data(problem)))
+    zero = replace(proof.separation, weights=((5.0 * (not fit_intercept), 0.0),), worst_row=None,
+                   worst_margin=Fraction(0))  # fmt: skip
+    assert not replace(proof, separation=zero).check(np.array(X), y)
+    assert prove_model(machine, np.array(X), y)[0]
 
 
 def test_divergence_names_the_largest_stable_rate():

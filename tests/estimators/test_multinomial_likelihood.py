@@ -109,6 +109,29 @@ def test_verdicts_are_those_of_linear_programs():
     assert kinds == {"separable", "quasi-separable", "overlapping"}
 
 
+@pytest.mark.parametrize(
+    ("X", "options"),
+    [
+        ([[1.0], [2.0]], {"fit_intercept": True}),
+        ([[0.1, 0.3], [0.2, 0.6]], {"fit_intercept": False, "decimal": True}),
+    ],
+)
+def test_a_verdict_on_other_pairs_says_nothing_of_the_classes(X, options):
+    """A bias over Kesler's pairs belongs to no class, and decimals are not the stored floats."""
+    y = ["a", "b"]
+    pairs = two_classes_of(np.array(X), np.array([0, 1]), 2, False)
+    sides = np.where(pairs.signs > 0.0, "later", "earlier")
+
+    def stated(**given):
+        verdict = sx.separability(pairs.X, sides, **given)
+        whole = {"format": class_verdict.FORMAT, "classes": y, "intercept": False}
+        whole["on_pairs"] = json.loads(verdict.to_json())
+        return ClassVerdict.from_json(json.dumps(whole))
+
+    assert stated(fit_intercept=False).check(X, y)
+    assert not stated(**options).check(X, y)
+
+
 def test_two_classes_have_kesler_s_margins():
     X, codes, K, _, _ = many(5)
     problem, kesler = two_classes_of(X, codes, K, True), KeslerProblem(X, codes, K)

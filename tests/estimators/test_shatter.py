@@ -9,7 +9,7 @@ from tests.naive.separability import kind
 
 import separatrix as sx
 from separatrix.core.verdict import Witness
-from separatrix.estimators.separability import cover_count
+from separatrix.estimators.separability import cover_count, name_case
 from separatrix.plots.separability import save_shattering
 
 
@@ -125,6 +125,50 @@ def test_a_forged_verdict_is_refused():
         assert not replace(impossible, witness=witness).check(points)
     assert not replace(possible, labels=(0, 1, 0, 0)).check(points)
     assert not replace(impossible, kind="separable", certificate=possible.certificate).check(points)
+
+
+def test_every_labeling_is_there_and_says_what_its_proof_does():
+    """The possible ones stood for all of them, and lines with an intercept for those without."""
+    square = sx.shatter([[0, 0], [1, 0], [1, 1], [0, 1]])
+    assert square.check()
+    possible = [labeling for labeling in square.labelings if labeling.possible]
+    assert not replace(square, labelings=tuple((2 * possible)[:16])).check()
+    assert not replace(square, labelings=tuple(possible)).check()
+    assert not replace(square, names=tuple("DCBA")).check()
+    row = sx.shatter([[1.0, 0.0], [2.0, 0.0]])
+    assert row.check()
+    assert not replace(row, intercept=False).check()
+    assert sx.shatter(row.points, False).check()
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_what_a_labeling_says_follows_from_its_certificate(fit_intercept):
+    result = sx.shatter([[0.0, 0.0], [1.0, 0.0], [1.0, 0.0], [2.0, 1.0]], fit_intercept)
+    assert result.check()
+    for at, labeling in enumerate(result.labelings):
+        other = {"overlapping": "quasi-separable"}.get(labeling.kind, "overlapping")
+        forged = [replace(labeling, kind=other)]
+        if labeling.possible:
+            forged += [replace(labeling, weights=-7.0 * labeling.weights)]
+            forged += [replace(labeling, intercept=labeling.intercept + 1.0)]
+        else:
+            forged += [replace(labeling, weights=np.ones(2), intercept=0.0)]
+            forged += [replace(labeling, reason="nonsense"), replace(labeling, case="diagonals!")]
+        for changed in forged:
+            labelings = (*result.labelings[:at], changed, *result.labelings[at + 1 :])
+            assert not replace(result, labelings=labelings).check(), changed
+
+
+def test_a_case_is_named_after_points_that_are_all_needed():
+    """Two pairs of equal points are no quadrilateral whose diagonals cross."""
+    result = sx.shatter([[0.0, 0.0], [0.0, 0.0], [1.0, 0.0], [1.0, 0.0]])
+    labeling = result["0101"]
+    assert labeling.case == "same point"
+    wide = replace(labeling, witness=Witness((0, 1, 2, 3), (1, 1, 1, 1)))
+    case, reason = name_case(["A", "C"], ["B", "D"], True)
+    labelings = list(result.labelings)
+    labelings[5] = replace(wide, case=case, reason=reason)
+    assert not replace(result, labelings=tuple(labelings)).check()
 
 
 def test_what_cannot_be_listed_is_refused():

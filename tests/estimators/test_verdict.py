@@ -9,8 +9,9 @@ import pytest
 from scipy import sparse
 
 import separatrix as sx
+from separatrix.certificates.reading import from_json
 from separatrix.checker import Refused
-from separatrix.core.separability import Witness
+from separatrix.core.separability import Witness, as_floats
 from separatrix.errors import SeparationWarning
 
 SQUARE = np.array([[0, 0], [1, 1], [0, 1], [1, 0.0]])
@@ -65,6 +66,29 @@ def test_quasi_separation_names_the_boundary_and_the_infinite_coefficient():
     assert verdict.kind == "quasi-separable"
     assert verdict.boundary.tolist() == [0, 1, 2, 3]
     assert verdict.infinite.tolist() == [0.0, np.inf, 0.0]
+
+
+@pytest.mark.parametrize("kind", ["separable", "quasi-separable"])
+def test_a_bias_that_no_proof_looks_at_is_refused(kind):
+    """Without an intercept the exact margins leave it out; the second has integer weights."""
+    X, y = [[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]], [1, 1, 0]
+    if kind == "separable":
+        X, y = [[-1.0], [1.0]], [0, 1]
+    verdict = sx.separability(X, y, False)
+    assert verdict.kind == kind
+    whole = json.loads(verdict.to_json())
+    whole |= {"margin": None, "widest": None, "infinite": None}
+    whole["sentence"] = sx.Verdict.from_json(json.dumps(whole)).in_words()
+    assert sx.Verdict.from_json(json.dumps(whole)).check(X, y)
+    whole["intercept"], claim = (5.0).hex(), whole["certificate"]["claim"]
+    if kind == "separable":
+        claim["weights"][0][0] = (5.0).hex()
+    else:
+        claim["integers"] = ["0x5", "0x1", "0x0"]
+        bias, *weights = as_floats((5, 1, 0)).tolist()
+        whole |= {"intercept": bias.hex(), "weights": [weight.hex() for weight in weights]}
+    assert from_json(whole["certificate"]).check(X, y)
+    assert not sx.Verdict.from_json(json.dumps(whole)).check(X, y)
 
 
 @pytest.mark.parametrize("labels", [CROSSED, [0, 0, 0, 1], [0, 1, 1, 1]])

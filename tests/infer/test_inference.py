@@ -470,3 +470,142 @@ def test_a_direction_of_a_thousand_bits_is_proved_again():
     proof = sx.inference(X, y).certificate
     assert max(map(abs, proof.direction)) > 2**1024
     assert proof.check(X, y)
+
+
+def _claims(proof, **changed):
+    """The certificate with its second coefficient changed."""
+    first, second, *rest = proof.coefficients
+    return replace(proof, coefficients=(first, replace(second, **changed), *rest))
+
+
+def test_what_is_no_claim_proves_nothing():
+    """A C below zero turned the penalty round: no number of it was a maximum."""
+    X, y = np.arange(8.0)[:, None], [0, 1, 0, 1, 0, 1, 1, 1]
+    mle, ridge = (sx.inference(X, y, method).certificate for method in ("mle", "ridge"))
+    assert mle.check(X, y)
+    assert ridge.check(X, y)
+    for changed in (
+        {"method": "probit"},
+        {"method": "MLE"},
+        {"maximum": "Global"},
+        {"C": -2.0},
+        {"C": 1},
+        {"level": np.float32(0.95)},
+        {"level": 1.0},
+        {"intercept": 1},
+        {"columns": (False,)},
+        {"direction": (0.0, 0.0)},
+    ):
+        assert not replace(mle, **changed).check(X, y), changed
+    assert not replace(ridge, C=-2.0, coefficients=(Coefficient(), Coefficient())).check(X, y)
+    assert replace(ridge, coefficients=(Coefficient(), Coefficient())).check(X, y)
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32])
+def test_short_floats_are_no_enclosures(kind):
+    """NumPy rounds what was proved to their length before it compares."""
+    X, y = np.arange(8.0)[:, None], [0, 1, 0, 1, 0, 1, 1, 1]
+    proof = sx.inference(X, y).certificate
+    for name in ("estimate", "std_error", "lr", "p_value"):
+        near = kind(getattr(proof.coefficients[1], name)[0])
+        assert not _claims(proof, **{name: (near, near)}).check(X, y)
+        wide = (kind(-1e4), kind(1e4))
+        assert not _claims(proof, **{name: wide}).check(X, y)
+
+
+def test_which_estimates_are_infinite_is_exact():
+    """Columns of 1e8 beside 1: rounding hid the direction, and two of three ends were finite."""
+    long = np.array([1, 2, 3, 1, 2, 3, 4, 4, 1.0]) * 1e8
+    short = np.array([1, -1, 2, 0, 3, -2, 1, 0, 0.0])
+    X, y = np.c_[long, long + short, short], [0, 1, 1, 0, 1, 0, 0, 1, 1]
+    X[-1, 1] = 0.0
+    runs = sx.separability(X, y).infinite
+    np.testing.assert_array_equal(runs, [0.0, np.inf, -np.inf, np.inf])
+    found = sx.inference(X, y)
+    np.testing.assert_array_equal(found.estimate[1:], runs[1:])
+    # What is finite is that of the columns before they were multiplied.
+    small = sx.inference(np.c_[long / 1e8, (X[:, 1] > 0) * (long / 1e8 + short), short], y)
+    assert found.estimate[0] == pytest.approx(small.estimate[0], rel=1e-6)
+    assert "Infinite estimates: x0, x1, x2." in found.sentence
+
+
+def test_the_null_likelihood_of_rare_labels_and_far_offsets():
+    """A share was cut to 1e-12, and 200 was as far as the intercept went to meet an offset."""
+    X, y = np.array([[0.0], [1.0], [0.0], [1.0]]), np.array([0, 0, 1, 1])
+    rare = sx.inference(X, y, sample_weight=[1e13, 1e13, 1, 2])
+    assert rare.measures.lr == pytest.approx(rare.lr[1], rel=1e-3)
+    X, y = np.arange(6.0)[:, None], [0, 1, 1, 0, 1, 1]
+    near = sx.inference(X, y).measures
+    for far in (250.0, -600.0, 1e6):
+        assert sx.inference(X, y, offset=np.full(6, far)).measures.lr == pytest.approx(near.lr)
+    known = np.array([-300.0, 0.5, 0.2, 300.0, -0.1, 2.0])
+    found = sx.inference(np.ones((6, 1)), y, offset=known, fit_intercept=False).measures
+    assert sx.inference(X, y, offset=known).measures.null_log_likelihood == pytest.approx(
+        found.log_likelihood
+    )
+
+
+@pytest.mark.parametrize("method", ["mle", "ridge"])
+@pytest.mark.parametrize("weight", [1e-9, 1e-18, 1e-30, 1e-60])
+def test_tiny_weights_change_no_estimate(method, weight):
+    """The fit was taken to be at its end where it began: a step is less than a standard error."""
+    X, y = np.arange(6.0)[:, None], [0, 1, 0, 1, 0, 1]
+    near = sx.inference(X, y, method)
+    C = 1.0 / weight if method == "ridge" else 1.0
+    found = sx.inference(X, y, method, sample_weight=np.full(6, weight), C=C)
+    np.testing.assert_allclose(found.estimate, near.estimate, rtol=1e-9)
+    np.testing.assert_allclose(found.lr / weight, near.lr, rtol=1e-4)
+    low, high = found.enclosures["estimate"]
+    assert (np.isnan(low) | ((low <= near.estimate) & (near.estimate <= high))).all()
+
+
+def test_with_a_ridge_no_column_is_left_out():
+    """Two equal columns have equal halves of the one optimum; the second had no estimate."""
+    x, y = np.array([1.0, 2.0, 3.0, 4.0]), [0, 1, 0, 1]
+    X = np.c_[x, x, np.ones(4), np.zeros(4)]
+    found = sx.inference(X, y, "ridge")
+    model = sx.LogisticRegression(C=1.0, tol=1e-10).fit(X, y)
+    np.testing.assert_allclose(found.estimate[1:], model.coef_[0], atol=1e-6)
+    assert found.aliased == []
+    assert found.proof == "global"
+    assert found.certificate.check(X, y)
+
+
+def test_what_is_said_of_the_columns_that_are_kept():
+    """The columns differ by a rounding, which separates the classes: the first alone does not."""
+    x, y = np.arange(10.0), np.array([0, 1] * 5)
+    X = np.c_[x, np.where(y == 1, x + np.spacing(x), x)]
+    assert sx.separability(X, y).kind == "separable"
+    found = sx.inference(X, y)
+    assert found.aliased == ["x1"]
+    assert found.separation == "separable"
+    assert found.sentence == (
+        "The classes overlap: the likelihood has one maximum, and it is finite. "
+        "This is without x1; with all columns they are separable."
+    )
+
+
+@pytest.mark.parametrize(
+    ("y", "words"),
+    [
+        ([0, 1, np.nan, 1], "y has nan in row 2, which is no label"),
+        ([0, np.inf, 0, 1], "y has inf in row 1"),
+        ([0, 1, None, 1], "y has None in row 2"),
+        (np.array(["a", "b", np.nan, "b"], dtype=object), "y has nan in row 2"),
+        (np.array(["a", "b", 1, "b"], dtype=object), "y mixes labels of different kinds"),
+    ],
+)
+def test_what_is_no_label_is_refused(y, words):
+    with pytest.raises(sx.DataError, match=words):
+        sx.inference([[0.0], [1.0], [2.0], [3.0]], y)
+
+
+def test_numbers_that_leave_the_range_are_refused_by_name(monkeypatch):
+    """SciPy's own ValueError came through."""
+
+    def overflown(*_):
+        np.asarray_chkfinite([np.inf])
+
+    monkeypatch.setattr("separatrix.infer.inference.fit_numbers", overflown)
+    with pytest.raises(sx.DataError, match="float64's limits the fit has no value"):
+        sx.inference([[0.0], [1.0]], [0, 1])

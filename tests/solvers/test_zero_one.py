@@ -2,6 +2,8 @@ import json
 import pickle
 import warnings
 from copy import deepcopy
+from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -16,11 +18,12 @@ from tests.naive.zero_one import fewest_errors as naive
 from tests.problems import problem
 
 import separatrix as sx
+from separatrix.certificates import errors as certified
 from separatrix.certificates.errors import cheapest_sides, fewest_by_cells
 from separatrix.certificates.reading import from_json
 from separatrix.checker import Refused
 from separatrix.core import zero_one as core
-from separatrix.problem.canonical import locations, whole_weights
+from separatrix.problem.canonical import locations, problem_from, whole_weights
 from separatrix.problem.exact import SignedRows
 from separatrix.solvers.separability.decide import decide
 from separatrix.solvers.zero_one.cells import best_sides
@@ -357,3 +360,23 @@ def test_a_tree_is_checked_leaf_by_leaf():
         deep = {"row": 3, "wrong": empty, "right": deep}
     with pytest.raises(Refused, match="nested too deeply"):
         from_json(whole | {"claim": whole["claim"] | {"tree": deep}}, "errors")
+
+
+def test_weights_of_another_kind_are_refused():
+    """As integers the first row is on the boundary; rounded to floats it was on its own side."""
+    x = 2**60 + 768
+    X, y = np.array([[float(x)], [0.0]]), np.array([1, 0])
+    problem = problem_from(X, y, True)
+    none, weights = certified.LowerBound("nothing"), np.array([float(-3 * x), 3.0])
+    proof = certified.certify_errors(problem, np.ones(2, int), Fraction(1), weights, none)
+    assert proof.errors == 0
+    assert proof.check(X, y)
+    for changed in (
+        {"weights": (-3 * x, 3.0)},
+        {"weights": (np.float32(-3 * x), np.float32(3.0))},
+        {"weights": (), "integers": (np.int64(-3 * x + 300), np.int64(3))},
+        {"integers": (-3 * x + 300, 3)},
+        {"unit": np.float64(1.0)},
+    ):
+        assert not replace(proof, **changed).check(X, y), changed
+    assert replace(proof, weights=(), integers=(-3 * x + 300, 3)).check(X, y)

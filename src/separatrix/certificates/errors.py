@@ -34,6 +34,7 @@ import numpy as np
 from separatrix import checker
 from separatrix.certificates.enclosed_sums import dot_error
 from separatrix.certificates.partition import is_witness, margin_signs
+from separatrix.certificates.separation import are_all
 from separatrix.certificates.two_bounds import AboutData, Written
 from separatrix.checker import integers
 from separatrix.checker.exact import at_least, at_most
@@ -120,7 +121,8 @@ class FewestErrors(Written, AboutData):
         except ValueError:
             return False
         named = weights_fingerprint(sample_weight, masses, unit) == self.weights_sha256
-        meant = named and unit == self.unit and self.intercept is True
+        meant = named and unit == self.unit and type(self.unit) is Fraction
+        meant = meant and self.intercept is True
         return meant and proves_errors(problem, masses, self)
 
     def _sentence(self) -> str:
@@ -185,7 +187,9 @@ def errors_of(problem: SignedProblem, masses: np.ndarray, weights: Any) -> int:
 def proves_errors(problem: SignedProblem, masses: np.ndarray, claim: FewestErrors) -> bool:
     """Check every part of the claim exactly, except the fingerprints of the data."""
     weights = claim.integers or claim.weights
-    if not type(claim.errors) is type(claim.lower) is int:
+    if not are_all(int, [claim.errors, claim.lower, *claim.integers]):
+        return False
+    if (claim.integers and claim.weights) or not are_all(float, claim.weights):
         return False
     if len(weights) != problem.dimension or not np.isfinite(claim.weights).all():
         return False

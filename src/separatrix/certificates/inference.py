@@ -48,6 +48,7 @@ from separatrix.certificates.likelihood_bounds import (
     up,
 )
 from separatrix.certificates.partition import margin_signs
+from separatrix.certificates.separation import are_all
 from separatrix.certificates.two_bounds import AboutData, Written
 from separatrix.checker.inference import said
 from separatrix.problem.canonical import counted_rows, problem_from
@@ -265,7 +266,7 @@ class Bounds:
         step = _FIRST_STEP
         while step < _LAST_STEP:
             off = step * unit + abs(at) * 4.0 * np.spacing(1.0)
-            pair = (at - off, at + off)
+            pair = (float(at - off), float(at + off))
             if self._between(tools, side, pair):
                 return pair
             step *= 8.0
@@ -311,9 +312,11 @@ def holds(bounds: Bounds, listed: Sequence[Coefficient]) -> bool:
 
 
 def _coefficient_holds(bounds: Bounds, j: int, each: Coefficient) -> bool:
-    for place, part in enumerate(fields(each)):  # six pairs, and points and directions
+    for place, part in enumerate(fields(each)):  # six pairs, three points, three directions
         value = getattr(each, part.name)
         if len(value) not in (0, 2 if place < 6 else bounds.width):
+            return False
+        if not are_all(float if place < 9 else int, value):
             return False
         if value and place < 6 and not value[0] <= value[1]:
             return False
@@ -384,7 +387,7 @@ class InferenceProof(Written, AboutData):
         problem = problem_from(X, y, self.intercept)
         if not (isinstance(problem, SignedProblem) and self.speaks_of(problem.X.shape, 2)):
             return False
-        if not (problem.signs < 0.0).any():  # labels of one class are all +1
+        if not (self._is_sound() and (problem.signs < 0.0).any()):  # labels of one class are all +1
             return False
         named = problem if self.intercept else problem_from(X, y, True)
         if self.data_sha256 and fingerprint(named, self.data_sha256) != self.data_sha256:
@@ -396,6 +399,15 @@ class InferenceProof(Written, AboutData):
             return self.maximum != "global" or bounds.is_global
         except (ArithmeticError, ValueError, IndexError):
             return False
+
+    def _is_sound(self) -> bool:
+        """Whether this is a claim at all, whatever the data."""
+        if not are_all(float, [self.C, self.level, self.quantile, *self.point]):
+            return False
+        if self.method not in ("mle", "firth", "ridge") or self.maximum not in ("global", "local"):
+            return False
+        whole = are_all(int, [*self.columns, *self.direction])
+        return whole and self.C > 0.0 and 0.0 < self.level < 1.0
 
     def _bounds(self, problem: SignedProblem, weights: np.ndarray, off: np.ndarray) -> Bounds:
         chosen = list(self.columns)

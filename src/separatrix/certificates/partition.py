@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.certificates.enclosure import Enclosure
-from separatrix.certificates.separation import enclosed_margins
+from separatrix.certificates.separation import are_all, enclosed_margins
 from separatrix.certificates.two_bounds import AboutData, Written, are_rows
 from separatrix.problem.exact import times_powers_of_ten
 from separatrix.problem.exact_sums import (
@@ -82,7 +82,7 @@ def proved_signs(problem: SignedProblem, claim: Partition) -> np.ndarray | None:
     if claim.kind not in ("overlap", "quasi", "separation"):
         return None
     if claim.kind != "overlap":
-        if len(claim.weights) != problem.dimension:
+        if len(claim.weights) != problem.dimension or not are_all(int, claim.weights):
             return None
         signs = margin_signs(problem, claim.weights)
         if claim.kind == "separation":

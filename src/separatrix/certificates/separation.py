@@ -19,8 +19,10 @@ is divided by its own sum, in fractions.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -37,6 +39,7 @@ from separatrix.problem.fingerprint import fingerprint
 from separatrix.problem.signed import SignedProblem
 
 _SCORES_AT_A_TIME, _ENTRIES_AT_A_TIME = 1 << 20, 1 << 17
+_MOST_NEAR = 256  # rows whose margins rounding cannot tell from the least
 _FINE = 2**1074  # of which every float is a whole fraction
 
 
@@ -68,11 +71,15 @@ class Separation(Written, AboutData):
     def agrees(self, problem: Problem, again: Separation) -> bool:
         """Whether the closest row and the margin are right; another order of sums may differ."""
         codes, weights = codes_of(problem), np.array(self.weights)
-        vectors, row = integer_vectors(weights.tolist()), self.worst_row
-        if row is not None and (row, self.worst_margin) != (again.worst_row, again.worst_margin):
+        vectors, row, stated = integer_vectors(weights.tolist()), self.worst_row, self.worst_margin
+        if type(stated) is not Fraction or (row is None and stated != 0):
+            return False
+        if row is not None and (row, stated) != (again.worst_row, again.worst_margin):
             if type(row) is not int or not 0 <= row < self.n_rows:
                 return False
-            if exact_margin(problem, vectors, codes, row) != self.worst_margin:
+            if exact_margin(problem, vectors, codes, row) != stated:
+                return False
+            if stated > 0 and not (self.holds and stated == least_margin(problem, weights)):
                 return False
         if 0.0 <= self.margin <= again.margin:
             return True
@@ -81,7 +88,9 @@ class Separation(Written, AboutData):
 
     def fits(self, problem: Problem) -> bool:
         """Whether the weights are those of such a problem: one list, or one a class."""
-        return [len(each) for each in self.weights] == [1 + self.n_features] * n_vectors(problem)
+        lengths = [len(each) for each in self.weights]
+        floats = are_all(float, [self.margin, *chain.from_iterable(self.weights)])
+        return floats and lengths == [1 + self.n_features] * n_vectors(problem)
 
     def _sentence(self) -> str:
         if self.holds:
@@ -91,6 +100,15 @@ class Separation(Written, AboutData):
             f"refuted: row {self.worst_row} is not on its own side, its exact signed margin being "
             f"at most {at_most(self.worst_margin, 6)}"
         )
+
+
+def are_all(kind: type, values: Iterable[Any]) -> bool:
+    """Whether all values are of this very type.
+
+    Beside a shorter float NumPy rounds what was proved before it compares; others are rounded when
+    they go into an array.
+    """
+    return all(type(value) is kind for value in values)
 
 
 def n_vectors(problem: Problem) -> int:
@@ -160,6 +178,9 @@ def margin_range(problem: Problem, weights: np.ndarray) -> tuple[Fraction, int]:
         if bound is None or exact < bound:
             bound, worst = exact, number
     assert bound is not None, "a problem has at least one row"
+    if bound > 0:
+        near = np.flatnonzero(margins.low <= margins.high.min())[:_MOST_NEAR].tolist()
+        worst = min(near, key=lambda number: exact_margin(problem, vectors, codes, number))
     return bound, worst
 
 
@@ -263,7 +284,12 @@ class MarginBounds(Written):
             return False
         if not are_rows(self.rows, self.multipliers, problem.n_rows):
             return False
-        w = np.array(self.separation.weights).ravel()
+        if not are_all(float, [self.lower, self.upper, *self.multipliers]):
+            return False
+        w = np.array(self.separation.weights)
+        if not w[:, int(not problem.fit_intercept) :].any():
+            return False  # zero weights have no margin
+        w = w.ravel()
         alpha = np.zeros(problem.n_rows)
         alpha[list(self.rows)] = self.multipliers
         again = check_margin_bounds(problem, w, alpha, self.separation.classes)

@@ -85,8 +85,9 @@ class AboutData(Said):
 
     def speaks_of(self, shape: tuple[int, int], n_classes: int) -> bool:
         """Whether the data have so many rows, features and classes, each of another name."""
-        names = len(self.classes), len(set(self.classes))
-        return (*shape, n_classes, n_classes) == (self.n_rows, self.n_features, *names)
+        sizes = (self.n_rows, self.n_features, len(self.classes), len(set(self.classes)))
+        is_flag = type(self.intercept) is bool  # -1 would lower ranks
+        return is_flag and (*shape, n_classes, n_classes) == sizes
 
     def problem(self, X: Any, y: Any) -> Problem | None:
         """Return the problem that labels y set, if these are the data spoken of.

@@ -156,14 +156,25 @@ def _refuse_loose(
         require(spans, "the named rows do not span the others")
 
 
+# The first divides no short sum of powers of two; the others are for determinants that it divides.
+_PRIMES = (1425089352415399837, 1876932102566028323, 1923151465198308623)
+
+
 def rank(data: Data, numbers: Iterable[int], intercept: bool) -> int:
-    """Return the rank of some rows modulo a prime: never more than their rank."""
-    prime, found = 1425089352415399837, 0  # it divides no short sum of powers of two
-    one = (1 << -data.exponent) * intercept
-    left = [
+    """Return the rank of some rows modulo primes: never more than their rank."""
+    one, found = (1 << -data.exponent) * intercept, 0
+    rows = [
         dict(zip([-1, *j], [one, *x], strict=True)) for j, x in (data.whole[n] for n in numbers)
     ]
-    steps = 0
+    for prime in _PRIMES:
+        found = max(found, _rank([row.copy() for row in rows], prime))
+        if found == min(len(rows), data.n_features + intercept):
+            break
+    return found
+
+
+def _rank(left: list[dict[int, int]], prime: int) -> int:
+    found = steps = 0
     while left:
         row = {j: x % prime for j, x in left.pop().items() if x % prime}
         if not row:

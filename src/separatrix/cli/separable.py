@@ -34,7 +34,7 @@ def separable(
         bool, typer.Option("--no-intercept", help="The hyperplane must pass through 0.")
     ] = False,
     decimal: Annotated[
-        bool, typer.Option("--decimal", help="Decide on the shortest decimal of each stored number.")
+        bool, typer.Option("--decimal", help="Decide on the shortest decimals of stored numbers.")
     ] = False,
     require: Annotated[
         Answer | None, typer.Option(help="Exit with 1 unless this is the answer.")

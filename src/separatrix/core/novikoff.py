@@ -65,7 +65,7 @@ class Novikoff:
 
     def __str__(self) -> str:
         if not math.isfinite(self.bound):
-            return f"{self.mistakes} mistakes; no bound, since no margin is proved"
+            return f"{self.mistakes} mistakes; no bound on them is proved"
         return f"{self.mistakes} mistakes made; at most {math.floor(self.bound):,} were possible"
 
 
@@ -107,7 +107,7 @@ class NovikoffProof:
 
     def __str__(self) -> str:
         if not math.isfinite(self.bound):
-            return f"{self.mistakes} mistakes; no bound, since no margin is proved"
+            return f"{self.mistakes} mistakes; no bound on them is proved"
         return (
             f"R = {self.R:.6g}, B = {self.B:.6g}: at most {math.floor(self.bound):,} mistakes; "
             f"{self.mistakes} were made"
@@ -153,7 +153,11 @@ def widest(problem: Problem, separator: np.ndarray) -> tuple[np.ndarray, tuple[f
 def bounded(
     problem: Problem, margin: float, mistakes: int, first: np.ndarray | None, rate: float
 ) -> Novikoff:
-    """Bound the mistakes by a margin."""
+    """Bound the mistakes by a margin; inf where none is proved, or more updates were made.
+
+    More updates than mistakes are possible: products vanished, and rows that were right were taken
+    for mistakes.
+    """
     radius = radius_up(problem)
     bound = math.inf
     if margin > 0.0 and math.isfinite(radius):
@@ -162,7 +166,7 @@ def bounded(
             start = Fraction(root_up(square_length(np.asarray(first))))
             exact += 2 * start / (Fraction(rate) * Fraction(margin))
         bound = math.nextafter(float(exact), math.inf) if exact < 2**1000 else math.inf
-    return Novikoff(mistakes, radius, margin, bound)
+    return Novikoff(mistakes, radius, margin, bound if mistakes <= bound else math.inf)
 
 
 def novikoff_proof(problem: Problem, visited: Any, rate: float = 1.0) -> NovikoffProof:

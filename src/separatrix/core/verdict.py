@@ -415,24 +415,28 @@ def _fields_follow(verdict: Any, X: Any, y: Any) -> bool:
     if (proof.classes, proof.n_rows, proof.n_features) != (names, *problem.X.shape):
         return False
     return (
-        _hyperplane_follows(verdict, proof)
+        hyperplane_follows(verdict, proof)
         and _margin_follows(verdict, problem)
         and _boundary_follows(verdict, problem, proof)
         and _infinite_follows(verdict, X, y, proof)
     )
 
 
-def _hyperplane_follows(verdict: Any, proof: Partition | Separation) -> bool:
+def hyperplane_follows(verdict: Any, proof: Partition | Separation) -> bool:
     """Whether weights and intercept are those proved, in floats."""
     if isinstance(proof, Separation):
-        expected: Any = np.array(proof.weights[0])
+        stated: Any = proof.weights[0]
+        expected: Any = np.array(stated)
     elif proof.kind == "overlap":
         return verdict.weights is None and verdict.intercept is None
     else:
-        expected = as_floats(proof.weights)
+        stated = proof.weights
+        expected = as_floats(stated)
         if proof.decimals:
             expected[1:] *= 10.0 ** np.array(proof.decimals)
     if verdict.weights is None or verdict.intercept is None:
+        return False
+    if not proof.intercept and stated[0] != 0:  # no check of the rows looks at it
         return False
     found = np.concatenate([[verdict.intercept], verdict.weights])
     room = _ROUNDING * abs(expected) if getattr(proof, "decimals", ()) else 0.0

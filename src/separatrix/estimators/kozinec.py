@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import KW_ONLY
 from typing import Any
 
+import numpy as np
+
 from separatrix.certificates.separation import check_margin_bounds
 from separatrix.core.checks import one_of, positive, seed_of, two_classes
 from separatrix.core.models import with_settings
@@ -16,6 +18,14 @@ from separatrix.estimators.replay import Run
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.running.drive import Status, solve
 from separatrix.solvers.updates import in_fractions, kozinec
+
+
+def _longest_row(problem: SignedProblem) -> np.ndarray:
+    """Return the signed row whose features are of the largest sum."""
+    with np.errstate(over="ignore"):
+        at = [int(np.argmax(abs(problem.X) @ np.ones(problem.X.shape[1])))]
+    part = SignedProblem(problem.X[at], problem.signs[at], problem.fit_intercept)
+    return part.signed_rows()[0]
 
 
 @with_settings
@@ -116,6 +126,8 @@ class Kozinec(LinearClassifier):
             raise DataError(f"Kozinec: {self.status_.cause}. Divide large columns first.")
         self.dual_coef_ = state.alpha
         w = run.as_given(state.w)
+        if not w.any():  # the origin itself has no margin: the claim is about the longest row
+            w = _longest_row(run.given)
         self.coef_, self.intercept_ = run.given.weights(w)
         self.n_iter_, self.n_passes_ = state.updates, state.passes
         proof = check_margin_bounds(run.given, w, state.alpha, self._class_names())

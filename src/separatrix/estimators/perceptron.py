@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import KW_ONLY
 from typing import Any
@@ -281,10 +280,7 @@ class Perceptron(LinearClassifier):
         if run.exponents is not None and not divides_exactly(run.given.X, run.exponents):
             return None  # the run was on rows that had lost digits: its mistakes are not these
         first = run.settings["first"]
-        found = mistake_bound(run.problem, w, state.updates, first, float(self.learning_rate))
-        # More updates than mistakes are possible: products vanished, and rows that were right
-        # were taken for mistakes.
-        return found if found.holds or not math.isfinite(found.bound) else None
+        return mistake_bound(run.problem, w, state.updates, first, float(self.learning_rate))
 
     @available_unless(_without_a_stream)
     def partial_fit(

@@ -20,14 +20,22 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from separatrix.certificates.partition import Partition, is_witness, margin_signs
+from separatrix.certificates.partition import Partition, is_witness, proved_signs
 from separatrix.certificates.separation import Separation, check_separation, margin_range
 from separatrix.core import separability as core
-from separatrix.core.verdict import Verdict, Witness, separability_of, verdict_on
+from separatrix.core.verdict import (
+    KINDS,
+    Verdict,
+    Witness,
+    hyperplane_follows,
+    separability_of,
+    verdict_on,
+)
 from separatrix.data.partitions import Partitions
 from separatrix.errors import DataError
 from separatrix.estimators._validate import training_data
 from separatrix.problem.exact import SignedRows
+from separatrix.problem.exact_sums import modular_rank
 from separatrix.problem.fingerprint import fingerprint
 from separatrix.problem.signed import SignedProblem, refuse_rounded
 from separatrix.solvers.separability.ball_simplex import alternative
@@ -138,11 +146,18 @@ def _decided(
             labels, verdict.kind, verdict.weights, verdict.intercept, None, "", "", certificate
         )
     witness = _fewest_rows(problem, verdict.witness)
+    case, reason = _named_case(labels, witness, names, fit_intercept)
+    return Labeling(labels, verdict.kind, None, None, witness, case, reason, certificate)
+
+
+def _named_case(
+    labels: tuple[int, ...], witness: Witness, names: tuple[str, ...], fit_intercept: bool
+) -> tuple[str, str]:
+    """Name the reason that a witness gives, and say it with the names of the points."""
     sides: list[list[str]] = [[], []]
     for row in witness.rows:
-        sides[labels[row]].append(names[row])
-    case, reason = name_case(sides[0], sides[1], fit_intercept)
-    return Labeling(labels, verdict.kind, None, None, witness, case, reason, certificate)
+        sides[labels[row] ^ labels[0]].append(names[row])  # the opposite labels say the same
+    return name_case(sides[0], sides[1], fit_intercept)
 
 
 def _fewest_rows(problem: SignedProblem, witness: Witness | None) -> Witness:
@@ -252,17 +267,30 @@ class Labeling:
         return "".join(str(label) for label in self.labels)
 
     def check(self, points: Any) -> bool:
-        """Prove the verdict again from the points, in exact arithmetic."""
-        signs = np.where(np.array(self.labels) == 1, 1.0, -1.0)
-        problem = SignedProblem(
-            np.asarray(points, dtype=np.float64), signs, self.certificate.intercept
-        )
-        if not self.possible:
-            found = self.witness
-            return found is not None and is_witness(problem, found.rows, found.multipliers)
-        if isinstance(self.certificate, Partition):
-            return bool((margin_signs(problem, self.certificate.weights) > 0).all())
-        return margin_range(problem, np.array(self.certificate.weights))[0] > 0
+        """Prove the verdict again from the points, in exact arithmetic.
+
+        The words of `case` and `reason` need the names of the points: `Shattering.check`.
+        """
+        signs, proof = np.where(np.array(self.labels) == 1, 1.0, -1.0), self.certificate
+        problem = SignedProblem(np.asarray(points, dtype=np.float64), signs, proof.intercept)
+        if self.kind != KINDS[proof.kind]:
+            return False
+        if isinstance(proof, Partition) and proved_signs(problem, proof) is None:
+            return False
+        if (
+            isinstance(proof, Separation)
+            and not margin_range(problem, np.array(proof.weights))[0] > 0
+        ):
+            return False
+        if self.possible:
+            return self.witness is None and hyperplane_follows(self, proof)
+        found = self.witness
+        if found is None or not is_witness(problem, found.rows, found.multipliers):
+            return False
+        # The case is named after its points: none of them may be to spare.
+        rank = modular_rank(problem.X[list(found.rows)], problem.fit_intercept)
+        bare = self.weights is None and self.intercept is None
+        return bare and rank == len(found.rows) - 1
 
     def __str__(self) -> str:
         """Say the verdict in one line."""
@@ -322,7 +350,19 @@ class Shattering:
 
     def check(self) -> bool:
         """Prove every verdict again from the points, in exact arithmetic."""
-        return all(labeling.check(self.points) for labeling in self.labelings)
+        listed = list(product((0, 1), repeat=len(self.points)))
+        return [each.labels for each in self.labelings] == listed and all(
+            each.certificate.intercept is self.intercept
+            and each.check(self.points)
+            and (each.case, each.reason) == self._words_of(each)
+            for each in self.labelings
+        )
+
+    def _words_of(self, labeling: Labeling) -> tuple[str, str]:
+        """Return case and reason of a labeling that has been checked."""
+        if labeling.witness is None:
+            return "", ""
+        return _named_case(labeling.labels, labeling.witness, self.names, self.intercept)
 
     def __str__(self) -> str:
         """Say what was found, with a line for each impossible labeling."""

@@ -105,6 +105,7 @@ def given(
         raise ValueError(
             f"y must hold one label for each of the {len(columns)} rows. Got shape {labels.shape}."
         )
+    _refuse_labels(labels)
     used = _used(names, terms, dropped)
     n = len(columns)
     weights = _row_numbers("sample_weight", sample_weight, n, 1.0)
@@ -253,6 +254,16 @@ def _refuse_not_finite(X: np.ndarray, names: list[str]) -> None:
         row, column = (int(k) for k in np.argwhere(bad)[0])
         raise not_finite(float(X[row, column]), row, f"column {names[column]!r}")
     refuse_huge(Inference(), X)
+
+
+def _refuse_labels(labels: np.ndarray) -> None:
+    """Refuse labels that are missing, or of different kinds."""
+    listed = labels.tolist() if labels.dtype.kind in "fO" else []
+    for row, label in enumerate(listed):
+        if label is None or (isinstance(label, float) and not np.isfinite(label)):
+            raise DataError(f"y has {label} in row {row}, which is no label. Leave the row out.")
+    if len({isinstance(label, str) for label in listed}) > 1:
+        raise DataError("y mixes labels of different kinds. Make all of them text.")
 
 
 def _row_numbers(name: str, values: Any, n: int, default: float) -> np.ndarray:

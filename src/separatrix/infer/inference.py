@@ -12,6 +12,7 @@ from separatrix.errors import DataError
 from separatrix.infer.given import Given, given
 from separatrix.infer.likelihood import METHODS, chi_squared_tail, normal_quantile, two_sided
 from separatrix.infer.model import Numbers, Task, fit_numbers
+from separatrix.infer.profile import face_of
 from separatrix.infer.result import Inference, measures
 
 __all__ = ["inference"]
@@ -125,7 +126,7 @@ def inference(
         feature_names=feature_names,
         offset=offset,
         groups=groups,
-        fit_intercept=fit_intercept,
+        fit_intercept=bool(fit_intercept),
     )
     task = Task(method, float(C), float(level), intervals, errors, data.groups)
     if each is not None:
@@ -135,7 +136,8 @@ def inference(
     try:
         with np.errstate(all="ignore"):  # what leaves the range is not proved, or refused below
             return _result(data, task, prove)
-    except (np.linalg.LinAlgError, OverflowError) as error:
+    except (np.linalg.LinAlgError, OverflowError, ValueError) as error:
+        # All that was given has been read: a ValueError is SciPy's, of numbers that left the range.
         raise DataError(
             "Next to float64's limits the fit has no value: columns, weights or C differ too much "
             f"in size, or some column is nearly a sum of others ({error}). Scale the columns, "
@@ -151,6 +153,7 @@ def _result(data: Given, task: Task, prove: bool) -> Inference:
     assert found.face is not None
     assert found.fitted is not None
     assert found.covariance is not None
+    separation = face_of(design.X, design.signs).kind if aliased else found.face.kind
     result = Inference(
         names=names,
         table=_table(found, task),
@@ -161,8 +164,8 @@ def _result(data: Given, task: Task, prove: bool) -> Inference:
         classes=(str(data.classes[0]), str(data.classes[1])),
         n_rows=len(design.y),
         aliased=aliased,
-        separation=found.face.kind,
-        sentence=_sentence(found, names, task),
+        separation=separation,
+        sentence=_sentence(found, names, task) + _left_out(aliased, separation),
         measures=measures(design, found.log_likelihood, found.fitted, len(found.kept)),
         covariance=found.covariance,
         maxima=found.maxima,
@@ -225,3 +228,10 @@ def _sentence(found: Numbers, names: list[str], task: Task) -> str:
         f"{start}. Infinite estimates: {listed}. Their intervals have one finite end; Firth's "
         "penalty (method='firth', --firth) gives finite estimates."
     )
+
+
+def _left_out(aliased: list[str], separation: str) -> str:
+    """Say that columns were left out, and how the classes are with them."""
+    if not aliased:
+        return ""
+    return f" This is without {', '.join(aliased)}; with all columns they are {separation}."

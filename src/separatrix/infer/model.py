@@ -28,7 +28,9 @@ from separatrix.infer.profile import (
     runs_to,
     shifted,
 )
+from separatrix.problem.exact import SignedRows
 from separatrix.solvers.running.drive import cores, one_thread
+from separatrix.solvers.separability.infinite import row_space
 
 _LARGE = 200_000  # entries from which coefficients are profiled in threads
 _HIGHER, _MOST_STARTS = 1e-7, 20
@@ -92,7 +94,9 @@ def _empty(width: int) -> dict[str, Any]:
 def fit_numbers(design: Design, task: Task) -> Numbers:
     """Estimate, and test every coefficient."""
     with one_thread():
-        kept = independent_columns(design.X)
+        # With the ridge dependent columns share what one of them would have.
+        every = np.arange(design.X.shape[1])
+        kept = every if task.method == "ridge" else independent_columns(design.X)
         if task.method == "firth":
             return _finite(design, task, kept, None)
         face = face_of(design.X[:, kept], design.signs)
@@ -296,11 +300,12 @@ def _at_infinity(design: Design, task: Task, kept: np.ndarray, face: Face) -> Nu
     best: Point | None = None
     fitted = design.y.copy()
     value, places = 0.0, np.zeros(0, dtype=np.int64)
-    moving = _moving(X, rows)
+    runs = _each(lambda place: _runs(X, design.signs, place), len(kept), design.X.size)
+    moving = np.array([any(faces) for faces in runs])
     covariance = np.full((len(kept), len(kept)), np.nan)
     if rows.any():
         order = np.argsort(moving, kind="stable")  # finite columns first
-        places = order[independent_columns(X[rows][:, order])]
+        places = order[_spanning(X[rows][:, order])]
         fit = _Fit(X[:, places], design, rows, task)
         best = maximise(fit.like, np.zeros(len(places))).point
         value, fitted[rows] = best.plain, best.p
@@ -325,9 +330,9 @@ def _at_infinity(design: Design, task: Task, kept: np.ndarray, face: Face) -> Nu
     level = value - 0.5 * normal_quantile(task.level) ** 2
 
     def one(place: int) -> Any:
-        return _profile_at_infinity(X, design, task, place, level)
+        return _profile_at_infinity(X, design, task, place, level, runs[place])
 
-    for place, (ends, null, runs, points) in enumerate(_each(one, len(kept), design.X.size)):
+    for place, (ends, null, points) in enumerate(_each(one, len(kept), design.X.size)):
         j = int(kept[place])
         if task.intervals == "profile":
             found.lower[j], found.upper[j] = ends
@@ -336,7 +341,7 @@ def _at_infinity(design: Design, task: Task, kept: np.ndarray, face: Face) -> Nu
         found.score[j] = null[1]
         if moving[place]:
             found.std_error[j] = np.inf
-            below, above = runs
+            below, above = (run is not None for run in runs[place])
             sign = _direction_sign(face, place, below, above)
             found.estimate[j] = sign * np.inf
     return found
@@ -348,17 +353,16 @@ def _of_rows(task: Task, rows: np.ndarray) -> Task:
     return Task(task.method, task.C, task.level, task.intervals, task.errors, task.groups[rows])
 
 
-def _moving(X: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Whether each coefficient changes along the directions that the rows that count do not see."""
-    d = X.shape[1]
-    if not rows.any():
-        return np.ones(d, dtype=bool)
-    lengths = np.maximum(np.linalg.norm(X[rows], axis=0), 1e-300)
-    scaled = np.where(lengths > 1e-299, X[rows] / lengths, 0.0)
-    _, sizes, turned = np.linalg.svd(scaled, full_matrices=True)
-    rank = int((sizes > 1e-11 * max(sizes.max(initial=0.0), 1e-300)).sum())
-    null = turned[rank:]
-    return np.asarray((abs(null) > 1e-8).any(axis=0))
+def _runs(X: np.ndarray, signs: np.ndarray, place: int) -> tuple[Face | None, Face | None]:
+    """Return directions of the cone that move a coefficient down and up, decided exactly."""
+    return runs_to(X, signs, place, -1.0), runs_to(X, signs, place, 1.0)
+
+
+def _spanning(X: np.ndarray) -> np.ndarray:
+    """Return the columns that do not depend on those before them: exactly, and not nearly so."""
+    rows = SignedRows(X, np.ones(len(X)), fit_intercept=False)
+    exact = np.array(row_space(rows, []).pivots, dtype=np.int64)
+    return exact[independent_columns(X[:, exact])]
 
 
 def _direction_sign(face: Face, place: int, below: bool, above: bool) -> float:
@@ -368,11 +372,15 @@ def _direction_sign(face: Face, place: int, below: bool, above: bool) -> float:
 
 
 def _profile_at_infinity(
-    X: np.ndarray, design: Design, task: Task, place: int, level: float
-) -> tuple[tuple[float, float], tuple[float, float], tuple[bool, bool], dict[str, Any]]:
-    """Return both ends, value and score statistic at zero, and on which sides it runs off."""
+    X: np.ndarray,
+    design: Design,
+    task: Task,
+    place: int,
+    level: float,
+    runs: tuple[Face | None, Face | None],
+) -> tuple[tuple[float, float], tuple[float, float], dict[str, Any]]:
+    """Return both ends, value and score statistic at zero, and the points found."""
     signs = design.signs
-    runs = tuple(runs_to(X, signs, place, side) for side in (-1.0, 1.0))
     off = (runs[0] is not None, runs[1] is not None)
     points: dict[str, Any] = {
         f"{side} runs": face
@@ -384,15 +392,15 @@ def _profile_at_infinity(
     points["face"] = face
     endless = (-np.inf, np.inf)
     if not face.rows.any():
-        return endless, (0.0, 0.0), off, points
+        return endless, (0.0, 0.0), points
     near = X[face.rows]
-    free = others[independent_columns(near[:, others])]
+    free = others[_spanning(near[:, others])]
     columns = np.append(free, place)
-    if len(independent_columns(near[:, columns])) < len(columns):
+    if len(_spanning(near[:, columns])) < len(columns):
         at_zero = maximise(
             _Fit(X[:, free], design, face.rows, task).like, np.zeros(len(free))
         ).point
-        return endless, (at_zero.plain, 0.0), off, points
+        return endless, (at_zero.plain, 0.0), points
     fit = _Fit(X[:, columns], design, face.rows, task)
     held = fit.T[-1]
     null = maximise(fit.like, np.zeros(len(columns)), held).point
@@ -412,4 +420,4 @@ def _profile_at_infinity(
     whole = np.zeros(X.shape[1])
     whole[columns] = fit.coefficients(null)
     points["null"], points["columns"] = whole, columns
-    return (ends[0], ends[1]), (null.plain, score_statistic(null, held)), off, points
+    return (ends[0], ends[1]), (null.plain, score_statistic(null, held)), points

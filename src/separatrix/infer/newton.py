@@ -36,6 +36,7 @@ from separatrix.infer.loops import (
 )
 
 _CLOSE = 1e-10  # of a standard error
+_LIGHT = -20  # an exponent of two
 _SHRINKING = 0.03
 _MOST_WORK = 2e9  # products for one exact Hessian
 
@@ -98,6 +99,11 @@ def maximise(
 
     A maximum `near` says how the penalty bends.
     """
+    heaviest = int(np.frexp(like.weights.max(initial=0.0))[1])
+    if heaviest < _LIGHT and not like.firth:
+        # Where all weights are tiny, the next step is always a small share of a standard error.
+        found = maximise(like.in_units(-heaviest // 2), theta, held, target, near)
+        return replace(found, point=like.at(found.point.theta))
     if held is not None and not like.firth:
         return _maximise_free(like, theta, held)
     if like.is_narrow:

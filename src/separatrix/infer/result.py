@@ -13,7 +13,7 @@ from html import escape
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, logit
+from scipy.special import expit
 
 from separatrix.infer.likelihood import chi_squared_tail
 from separatrix.infer.model import Design
@@ -38,9 +38,9 @@ class Inference:
     method, level, intervals : str, float, str
         How it was made.
     aliased : list of str
-        Columns that depend on those before them: no estimate, as in R.
+        Columns that depend on those before them: no estimate, as in R. With a ridge there are none.
     separation : "separable", "quasi-separable", "overlapping" or "undecided"
-        Decided exactly before anything is fitted.
+        Decided exactly, on all columns.
     sentence : str
         What that means for the estimates.
     measures : Measures
@@ -365,17 +365,19 @@ def measures(
 def null_log_likelihood(design: Design) -> float:
     """Return the log-likelihood of the intercept alone, or of nothing where there is none."""
     w, y, offset = design.weights, design.y, design.offset
-    b = 0.0
-    if design.intercept:
-        b = float(logit(np.clip(w @ y / w.sum(), 1e-12, 1.0 - 1e-12))) if not offset.any() else 0.0
-        for _ in range(100 if offset.any() else 0):
-            p = expit(b + offset)
-            step = float(w @ (y - p)) / max(float(w @ (p * (1.0 - p))), 1e-300)
-            b += float(np.clip(step, -2.0, 2.0))
-            if abs(step) < 1e-14:
-                break
-    eta = b + offset
+    eta = offset + (_null_intercept(w, y, offset) if design.intercept else 0.0)
     return -float(w @ np.logaddexp(0.0, np.where(y > 0.5, -eta, eta)))
+
+
+def _null_intercept(w: np.ndarray, y: np.ndarray, offset: np.ndarray) -> float:
+    """Return the intercept that maximises the likelihood where it is the only coefficient."""
+    log_odds = float(np.log(w @ y) - np.log(w @ (1.0 - y)))
+    # At these two the score is at least, and at most, zero: the offsets are all of one side.
+    low, high = log_odds - float(offset.max()), log_odds - float(offset.min())
+    while low < (middle := 0.5 * (low + high)) < high:
+        score = float(w @ np.where(y > 0.5, expit(-middle - offset), -expit(middle + offset)))
+        low, high = (middle, high) if score > 0.0 else (low, middle)
+    return low
 
 
 def hosmer_lemeshow(design: Design, fitted: np.ndarray) -> tuple[float, int]:

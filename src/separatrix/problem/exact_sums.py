@@ -15,7 +15,8 @@ from separatrix._sparse import sparse as sp
 from separatrix.problem.exact import column_floor
 from separatrix.problem.signed import SignedProblem
 
-_PRIMES = (1327217909, 2**31 - 19)  # the first divides no short sum of powers of two
+# The first divides no short sum of powers of two; the others are for determinants that it divides.
+_PRIMES = (1327217909, 2**31 - 19, 1109137969, 1118161483)
 # Limbs of so many bits, and how many of them add up below 2^53: alone, or times 16 bits.
 _LONG, _ROWS_AT_A_TIME = 26, 1 << 26
 _SHORT, _TERMS = 18, 1 << 18
@@ -130,13 +131,13 @@ def column_sums(X: Any, signs: np.ndarray) -> list[Fraction]:
 
 
 def modular_rank(X: Any, intercept: bool) -> int:
-    """Return the rank of the rows ``[1, x]`` modulo a prime: never more than their rank."""
+    """Return the rank of the rows ``[1, x]`` modulo primes: never more than their rank."""
     dense = X.toarray() if sp.issparse(X) else np.asarray(X, dtype=np.float64)
     if intercept:
         dense = np.column_stack([np.ones(len(dense)), dense])
     fraction, exponent = np.frexp(dense)
     number, found = (fraction * 2.0**53).astype(np.int64), 0
-    for prime in _PRIMES:  # the second is for the rare matrix that the first divides
+    for prime in _PRIMES:
         found = max(found, _rank(number, exponent - 53, prime))
         if found == min(dense.shape):
             break

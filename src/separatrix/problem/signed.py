@@ -214,6 +214,7 @@ class SignedProblem:
     def __post_init__(self) -> None:
         object.__setattr__(self, "X", as_matrix(self.X))
         object.__setattr__(self, "signs", np.ascontiguousarray(self.signs, dtype=np.float64))
+        object.__setattr__(self, "fit_intercept", bool(self.fit_intercept))
 
     def once(self, name: Hashable, make: Callable[[], Found]) -> Found:
         """Return what `make` computes from X; where problems share X, that of the first of them."""
@@ -287,6 +288,7 @@ class KeslerProblem:
     def __post_init__(self) -> None:
         object.__setattr__(self, "X", as_matrix(self.X))
         object.__setattr__(self, "codes", np.ascontiguousarray(self.codes, dtype=np.int64))
+        object.__setattr__(self, "fit_intercept", bool(self.fit_intercept))
 
     @property
     def n_samples(self) -> int:

@@ -4,7 +4,7 @@
 import { aligned, compared, ofFloat, ofHexFloat, ofHexInteger, sign, signedSquare, summed, times } from "./dyadic.js";
 
 const FORMAT = "separatrix-certificate-1";
-const PRIME = 1425089352415399837n;
+const PRIMES = [1425089352415399837n, 1876932102566028323n, 1923151465198308623n];
 
 const WITNESS = ["rows", "multipliers"];
 const FIELDS = {
@@ -202,14 +202,24 @@ function partition(data, claim, intercept, quasi) {
   return `of ${margins.length} rows, ${tight.size} are on the boundary whenever none is beyond it`;
 }
 
-// The rank modulo a prime, which is never more than the rank.
+// The rank modulo primes, which is never more than the rank.
 function rank(data, numbers, intercept) {
+  const full = Math.min(numbers.length, data.nFeatures + Number(intercept));
+  let found = 0;
+  for (const prime of PRIMES) {
+    if (found < full) found = Math.max(found, rankModulo(prime, data, numbers, intercept));
+  }
+  return found;
+}
+
+function rankModulo(prime, data, numbers, intercept) {
+  const remainder = (x) => ((x % prime) + prime) % prime;
   const left = numbers.map((i) => [intercept ? data.one : 0n, ...data.vectors[i]].map(remainder));
   let found = 0;
   for (let column = 0; column < data.length; column++) {
     const at = left.findIndex((row) => row[column] !== 0n);
     if (at < 0) continue;
-    const [pivot] = left.splice(at, 1), turned = inverse(pivot[column]);
+    const [pivot] = left.splice(at, 1), turned = inverse(pivot[column], prime);
     found += 1;
     for (const row of left) {
       const factor = remainder(row[column] * turned);
@@ -219,13 +229,11 @@ function rank(data, numbers, intercept) {
   return found;
 }
 
-const remainder = (x) => ((x % PRIME) + PRIME) % PRIME;
-
-function inverse(x) {
-  let [result, base, power] = [1n, x, PRIME - 2n];
+function inverse(x, prime) {
+  let [result, base, power] = [1n, x, prime - 2n];
   for (; power > 0n; power >>= 1n) {
-    if (power & 1n) result = (result * base) % PRIME;
-    base = (base * base) % PRIME;
+    if (power & 1n) result = (result * base) % prime;
+    base = (base * base) % prime;
   }
   return result;
 }

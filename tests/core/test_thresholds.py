@@ -82,3 +82,29 @@ def test_claims_as_plain_data():
     for change in ({"level": 1.0}, {"confidence": 0.2}, {"rows": [1, 1]}, {"rows": [[1]]}):
         with pytest.raises(ValueError, match="not well-formed"):
             AlarmBound.from_dict({**claim.to_dict(), **change})
+
+
+@pytest.mark.parametrize("level", [1e-17, 5e-324])
+def test_a_level_below_the_rounding_unit_is_refused(level):
+    """The loop that counted the rows it needs did not end."""
+    with pytest.raises(sx.DataError, match="between 0 and 1"):
+        rows_needed(level)
+    plain = AlarmBound(0.1, 0.95, "yes", np.arange(3)).to_dict() | {"level": level}
+    with pytest.raises(ValueError, match="not well-formed"):
+        AlarmBound.from_dict(plain)
+    assert rows_needed(1e-12) > 10**12
+
+
+def test_a_claim_is_rounded_to_the_careful_side():
+    said = str(AlarmBound(0.0123456789, 1.0 - 1e-9, "yes", np.arange(3)))
+    assert "confidence 0.999999 at most 1.23457 % of" in said
+    assert "confidence 0.95 at most 5 % of" in str(AlarmBound(0.05, 0.95, "yes", np.arange(3)))
+
+
+@pytest.mark.parametrize("positive", [0, 1])
+def test_room_for_rounding_makes_no_alarms(positive):
+    scores, codes = np.repeat([0.0, 1.0], [30, 70]), np.zeros(100, dtype=int) + (1 - positive)
+    plain = bounded_threshold(scores, codes, positive, 0.4, 0.95)
+    safe = bounded_threshold(scores, codes, positive, 0.4, 0.95, 1e-12)
+    assert (safe > plain) == (positive == 1)
+    assert abs(safe - plain) == pytest.approx(1e-12, rel=1e-3)

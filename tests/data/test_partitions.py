@@ -128,3 +128,25 @@ def test_other_faults(tmp_path):
         open_partitions(tmp_path)
     with pytest.raises(sx.DataError, match="1GB"):
         bytes_of("much")
+
+
+@pytest.mark.parametrize("which", ["home", "blocks", "half"])
+def test_a_link_in_the_place_of_blocks_is_not_followed(tmp_path, which):
+    """Whoever supplied the data chose which files were overwritten."""
+    data, victim = tmp_path / "data", tmp_path / "victim"
+    data.mkdir()
+    victim.mkdir()
+    write_libsvm(data / "a.libsvm", *rows())
+    open_partitions(data)
+    home = data / ".separatrix"
+    made = next(each for each in home.iterdir() if each.is_dir())
+    place = {"home": home, "blocks": made, "half": made.with_name(made.name + ".part")}[which]
+    made.rename(tmp_path / "away")
+    (victim / "block-00000.bin").write_bytes(b"precious")
+    if which == "home":
+        home.rename(tmp_path / "home")
+    place.symlink_to(victim, target_is_directory=True)
+    with pytest.raises(sx.DataError, match="no folder of yours"):
+        open_partitions(data)
+    assert [each.name for each in victim.iterdir()] == ["block-00000.bin"]
+    assert (victim / "block-00000.bin").read_bytes() == b"precious"

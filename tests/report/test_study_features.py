@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import separatrix as sx
+from separatrix.certificates.duality_gap import DualityGap
 from separatrix.checker import Refused
 from separatrix.data.encodings.column_features import COLUMN_FEATURES
 from separatrix.data.lectures import iris
@@ -15,10 +16,12 @@ from separatrix.data.row_blocks import row_blocks
 from separatrix.data.table import encoding_from_dict
 from separatrix.report.conclusions import FEATURES, answer
 from separatrix.report.study import Settings, Study, study
-from separatrix.report.study_proof import prove_study
+from separatrix.report.study_proof import STUDY_FORMAT, prove_study
+from separatrix.storage.certificate_files import prove_again
 from separatrix.storage.model_file import read_model, save_whole
 from tests.cli.command import separatrix as run
 
+KEPT = "costs", "loss", "intercept", "bias_penalty", "ridge", "positive", "data_sha256", "classes"
 AUTO = Settings(features="auto", folds=3, times=False)
 
 
@@ -292,3 +295,54 @@ def test_a_certificate_of_three_classes_needs_a_model_for_each(change, tmp_path)
     whole["machine"] = [first] if change == "fewer" else [first] * 3
     with pytest.raises(Refused, match="a model for each class"):
         prove_study(whole, table.X, table.y, features)
+
+
+@pytest.mark.parametrize("weights", [None, "balanced"])
+def test_of_several_models_the_one_farthest_from_its_best_is_told(weights, tmp_path):
+    """The sentence of the first was printed for all, whatever the others were."""
+    rng, labels = np.random.default_rng(3), np.repeat(list("klm"), [20, 30, 40])
+    X = rng.normal(size=(90, 2)) + np.unique(labels, return_inverse=True)[1][:, None]
+    model = sx.LinearSVM(class_weight=weights).fit(X, labels)
+    verdicts = [sx.separability(X, np.where(labels == name, 1, 0)) for name in "klm"]
+    whole = {
+        "format": STUDY_FORMAT, "training_rows": list(range(90)), "positive": None,
+        "verdict": [json.loads(each.to_json()) for each in verdicts],
+        "machine": [json.loads(each.to_json()) for each in model.certificate_.machines],
+    }  # fmt: skip
+    said = prove_study(whole, X, labels)
+    assert "3 models, of which the farthest from its best: no hyperplane lowers" in said
+    loose = [*model.certificate_.machines]
+    loose[2] = DualityGap.proved(
+        X, np.where(labels == "m", 1.0, -1.0), weights=np.array([5.0, -40.0, 70.0]),
+        multipliers=np.zeros(90), tol=1e-4,
+        **{name: getattr(loose[2], name) for name in KEPT},
+    )  # fmt: skip
+    whole["machine"][2] = json.loads(loose[2].to_json())
+    assert prove_again(whole["machine"][2], X, labels) in prove_study(whole, X, labels)
+    other = sx.LinearSVM(C=3.0, class_weight=weights).fit(X, labels).certificate_.machines[1]
+    whole["machine"][1] = json.loads(other.to_json())
+    with pytest.raises(Refused, match="costs of the models must be the same"):
+        prove_study(whole, X, labels)
+
+
+@pytest.mark.parametrize(
+    ("target", "drop", "words"),
+    [
+        ("kind", ["x", "y"], "the target of the encoding"),
+        ("class", ["x"], "leaves out columns"),
+    ],
+)
+def test_an_encoding_takes_the_columns_of_the_data_and_not_the_target(
+    target, drop, words, table_file, tmp_path
+):
+    """The target was a feature of the model, and no row was an error."""
+    study(sx.read(table_file), tmp_path, Settings(features="standard", folds=3))
+    whole, labels = json.loads((tmp_path / "certificate.json").read_text()), sx.read(table_file).y
+    rows = np.array(whole["training_rows"])
+    forged = sx.read(table_file, target, drop=drop)
+    model = sx.LogisticRegression().fit(forged.X[rows], labels[rows])
+    whole["encoding"] = forged.encoding.to_dict()
+    whole["machine"] = [json.loads(model.certificate_.to_json())]
+    (tmp_path / "other.json").write_text(json.dumps(whole))
+    done = run("verify", tmp_path / "other.json", table_file)
+    assert (done.returncode, words in done.stdout) == (1, True), done.stdout

@@ -16,7 +16,7 @@ import separatrix as sx
 from separatrix.certificates.errors import Leaf
 from separatrix.certificates.partition import Partition
 from separatrix.checker import integers
-from separatrix.core.thresholds import AlarmBound
+from separatrix.core.thresholds import AlarmBound, room_of_scores
 from separatrix.problem.canonical import problem_from
 from separatrix.problem.fingerprint import fingerprint
 from separatrix.solvers.running.drive import Status
@@ -297,6 +297,26 @@ def test_the_threshold_among_close_scores_is_proved():
     require_alarm_bound(claim, threshold, *known)
     with pytest.raises(Mismatch, match="threshold_"):  # every row would be called yes
         require_alarm_bound(claim, float(scores.min()) - 1e-12, *known)
+
+
+@pytest.mark.parametrize("alarm", ["no", "yes"])
+def test_rows_that_share_the_score_of_a_threshold_are_no_alarms(alarm):
+    """The room for rounding let all of them be called."""
+    draw = np.random.default_rng(12)
+    rows = draw.integers(2, size=(400, 1)).astype(float)
+    labels = np.where(draw.random(400) < 0.1 + 0.7 * rows[:, 0], "yes", "no")
+    model = sx.LinearSVM().fit(rows[:100], labels[:100])
+    claim = AlarmBound(0.1, 0.95, alarm, np.arange(100, 400))
+    scores = rows[100:] @ model.coef_[0] + model.intercept_[0]
+    codes = (labels[100:] == "yes").astype(int)
+    known = rows, labels, np.arange(100), model.coef_[0], model.intercept_[0]
+    room = room_of_scores(rows, model.coef_[0], model.intercept_[0])
+    for safe in (claim.threshold(scores, codes, ["no", "yes"], each) for each in (0.0, room)):
+        require_alarm_bound(claim, safe, *known)
+    exact = claim.threshold(scores, codes, ["no", "yes"])
+    lower = float(np.nextafter(exact, -np.inf if alarm == "yes" else np.inf))
+    with pytest.raises(Mismatch, match="threshold_"):
+        require_alarm_bound(claim, lower, *known)
 
 
 @pytest.mark.parametrize("other", [{"shrinkage": 0.9}, {"covariance": "diagonal"}])

@@ -432,13 +432,18 @@ def _prepared(table: Table, steps: Sequence[Any]) -> Table:
 # ---- in partitions
 
 
-def opened(source: Source, memory: str | None, checkpoint: Path | None = None) -> Any:
-    """Open what the command line names as partitions."""
+def opened(
+    source: Source,
+    memory: str | None,
+    checkpoint: Path | None = None,
+    cache: Path | None = None,
+) -> Any:
+    """Open what the command line names as partitions; None keeps blocks beside the data."""
     from separatrix.data.partitions import open_partitions
 
     data: Any = source.data[0] if len(source.data) == 1 else source.data
     memory = memory or _DEFAULT_MEMORY
-    return open_partitions(data, source.target, memory=memory, checkpoint=checkpoint)
+    return open_partitions(data, source.target, memory=memory, cache=cache, checkpoint=checkpoint)
 
 
 class InPartitions(Rows):
@@ -482,7 +487,7 @@ class InPartitions(Rows):
             raise typer.BadParameter("with partitions --out is a model file, .sx")
         from separatrix.storage.model_file import save
 
-        save(machine, out, table=_Described(self.handle))
+        save(machine, out, table=Described(self.handle))
 
     def facts(self, machine: Any) -> dict[str, Any]:
         wrong = 0
@@ -501,8 +506,8 @@ class InPartitions(Rows):
         return [*counted, f"Read in {facts['blocks']} blocks, {facts['passes']:.0f} passes."]
 
 
-class _Described:
-    """What a model file says about its data."""
+class Described:
+    """What a model file says about its data: how a file gives features, and their names."""
 
     def __init__(self, handle: Any) -> None:
         from separatrix.data.encodings.encoding import IndexEncoding

@@ -102,18 +102,25 @@ class Source:
         """False where there is none; None where the reader must see for itself."""
         return False if self.no_header else None
 
+    @property
+    def as_trained(self) -> dict[str, Any]:
+        """How to read the bytes, where an encoding says what the columns become."""
+        return {
+            "kind": self.kind,
+            "header": self.header,
+            "encoding": self.encoding,
+            "labels": self.labels,
+            "sheet": self.sheet,
+        }
+
     def read(self, aside: Sequence[str] = ()) -> Table:
         """Read the data; columns set aside are kept beside the features."""
         from separatrix.data.table import read
 
         options: dict[str, Any] = {
-            "kind": self.kind,
-            "header": self.header,
+            **self.as_trained,
             "drop": tuple(self.drop or ()),
-            "encoding": self.encoding,
             "max_bytes": self.max_bytes,
-            "labels": self.labels,
-            "sheet": self.sheet,
             "aside": tuple(aside),
             **dict(_parsed(each) for each in self.option or ()),
         }

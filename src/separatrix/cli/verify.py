@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,6 +13,7 @@ import typer
 
 from separatrix.cli import _fitting as fitting
 from separatrix.cli import _reading as reading
+from separatrix.cli._examining import examined_model, examined_on_partitions, with_difference
 from separatrix.cli._output import say
 
 _NAMED = 20  # columns that a line lists
@@ -26,19 +29,21 @@ def verify(
 ) -> None:
     """Prove a certificate again from the data; exit with 1 if it is refused."""
     not_proved = read_as = whole = None
-    if certificate.suffix == ".sx":
-        found = (
-            _examined_model(certificate, source, positive)
-            if memory is None
-            else _examined_on_partitions(certificate, fitting.opened(source, memory))
-        )
-        proved, sentence, not_proved = found.proved, found.sentence, list(found.not_proved)
-    elif memory is None:
-        whole = _read(certificate)
-        proved, sentence, read_as = _proved(whole, source, positive)
-    else:
-        whole = _read(certificate)
-        proved, sentence = _proved_on_partitions(whole, source, memory)
+    with _private_folder() as folder:
+        source = _kept(source, folder)
+        if certificate.suffix == ".sx":
+            found = (
+                examined_model(certificate, source, positive)
+                if memory is None
+                else examined_on_partitions(certificate, _converted(source, memory, folder))
+            )
+            proved, sentence, not_proved = found.proved, found.sentence, list(found.not_proved)
+        elif memory is None:
+            whole = _read(certificate)
+            proved, sentence, read_as = _proved(whole, source, positive)
+        else:
+            whole = _read(certificate)
+            proved, sentence = _proved_on_partitions(whole, source, memory, folder)
     settings = _settings(whole) if proved else []
     if as_json:
         facts = {"proved": proved, "sentence": sentence}
@@ -56,6 +61,30 @@ def verify(
             say(line)
     if not proved:
         raise typer.Exit(1)
+
+
+def _private_folder() -> Any:
+    """Return a new folder that nobody else can write to, removed in the end."""
+    from tempfile import TemporaryDirectory
+
+    return TemporaryDirectory(prefix="separatrix-verify-", ignore_cleanup_errors=True)
+
+
+def _kept(source: reading.Source, folder: str) -> reading.Source:
+    """Return the data as files: a proof reads them more than once, and standard input ends."""
+    from separatrix.data.sources.streams import STDIN
+
+    if source.data != [STDIN]:
+        return source
+    place = Path(folder) / "standard-input"
+    with open(place, "wb") as file:
+        shutil.copyfileobj(sys.stdin.buffer, file)
+    return replace(source, data=[str(place)])
+
+
+def _converted(source: reading.Source, memory: str, folder: str) -> Any:
+    """Convert the data anew: blocks that lie beside them may be those of other data."""
+    return fitting.opened(source, memory, cache=Path(folder))
 
 
 def _read(certificate: Path) -> Any:
@@ -93,8 +122,6 @@ def _table(whole: Any, source: reading.Source) -> tuple[Any, Any, dict[str, Any]
     Return the source so read, the table, and what was read as what. A table read otherwise than
     the certificate says is refused.
     """
-    from dataclasses import replace
-
     from separatrix.checker import Refused
 
     said = whole.get("data") if isinstance(whole, dict) else None
@@ -141,7 +168,7 @@ def _proved(
     try:
         source, table, read_as = _table(whole, source)
         if form == STUDY_FORMAT:
-            said = prove_study(whole, table.X, table.y, _features(whole, source))
+            said = prove_study(whole, table.X, table.y, _features(whole, source, table))
         else:
             prove = prove_verdict if form == VERDICT_FORMAT else prove_again
             said = prove(whole, table.X, reading.two_labels(table, positive))
@@ -149,18 +176,14 @@ def _proved(
         differs = ""
         if table is not None:
             differs = since_certificate(whole, table.X, reading.two_labels(table, positive))
-        return False, _with(str(reason), differs), read_as
+        return False, with_difference(str(reason), differs), read_as
     return True, said, read_as
 
 
-def _with(sentence: str, differs: str) -> str:
-    return f"{sentence}. {differs}." if differs else sentence
-
-
-def _features(whole: Any, source: reading.Source) -> Any:
+def _features(whole: Any, source: reading.Source, given: Any) -> Any:
     """Return the rows in the features that a study learned; None where it took them as read.
 
-    The training rows must teach the same features again.
+    `given` is the table as read. The training rows must teach the same features again.
     """
     import numpy as np
 
@@ -168,8 +191,8 @@ def _features(whole: Any, source: reading.Source) -> Any:
     from separatrix.data.table import encoding_from_dict, read_as
     from separatrix.errors import DataError
     from separatrix.report.study_proof import labels_of, training_rows
+    from separatrix.storage.encoding_proof import require_columns_of, require_encoding
     from separatrix.storage.fitted_values import Mismatch
-    from separatrix.storage.model_proof import require_encoding
 
     if "encoding" not in whole:
         return None
@@ -179,20 +202,22 @@ def _features(whole: Any, source: reading.Source) -> Any:
         raise Refused(f"not a well-formed certificate: {error}") from error
     except (LookupError, TypeError, ValueError, OverflowError, AttributeError) as error:
         raise Refused("not a well-formed certificate: the encoding") from error
-    options = {"encoding": source.encoding, "header": source.header, "labels": source.labels}
-    table = read_as(source.place, encoding, **options)
     rows = training_rows(whole)
-    if len(rows) and rows.max() >= len(table.y):
+    if len(rows) and rows.max() >= len(given.y):
         raise Refused("these data have fewer rows than the study was made of")
     try:
-        codes = np.unique(labels_of(table.y, whole.get("positive")), return_inverse=True)[1]
-        require_encoding(encoding, table, source.place, options, (rows, codes))
-    except (Mismatch, LookupError, TypeError, ValueError, OverflowError) as error:
+        codes = np.unique(labels_of(given.y, whole.get("positive")), return_inverse=True)[1]
+        require_columns_of(encoding, given, (rows, codes))
+        table = read_as(source.place, encoding, **source.as_trained)
+        require_encoding(encoding, table, source.place, source.as_trained, (rows, codes))
+    except (Mismatch, DataError, LookupError, TypeError, ValueError, OverflowError) as error:
         raise Refused(str(error)) from error
     return table.X
 
 
-def _proved_on_partitions(whole: Any, source: reading.Source, memory: str) -> tuple[bool, str]:
+def _proved_on_partitions(
+    whole: Any, source: reading.Source, memory: str, folder: str
+) -> tuple[bool, str]:
     """Prove the certificate of a machine block by block."""
     from separatrix.certificates.reading import from_json
     from separatrix.checker import Refused
@@ -201,110 +226,11 @@ def _proved_on_partitions(whole: Any, source: reading.Source, memory: str) -> tu
 
     if not isinstance(whole, dict) or whole.get("kind") != "duality-gap":
         raise typer.BadParameter("--memory is for the certificate of a model (duality-gap).")
-    rows = fitting.opened(source, memory)
+    rows = _converted(source, memory, folder)
     try:
         gap = from_json(whole, "duality-gap")
     except Refused as reason:
         return False, str(reason)
     named = gap.classes == tuple(str(name) for name in rows.classes)
     proved = named and is_fingerprint(gap.data_sha256) and gap.check(rows)
-    return proved, str(gap).removeprefix("proved: ") if proved else NOT_THESE
-
-
-def _examined_on_partitions(path: Path, rows: Any) -> Any:
-    """Prove the machine of a model file again from partitions, block by block."""
-    from separatrix.storage.model_file import has_proof, read_model
-    from separatrix.storage.model_proof import examine
-
-    model = read_model(path).model
-    if not has_proof(model) or "coef_" not in vars(model):
-        raise typer.BadParameter(f"{path} does not hold a proof about partitions.")
-    return examine(model, rows, rows.classes)
-
-
-def _examined_pipeline(path: Path, whole: Any, source: reading.Source, positive: str | None) -> Any:
-    """Prove a pipeline that begins with an encoder: the file must teach the same encoding again."""
-    import numpy as np
-
-    from separatrix.storage.fitted_values import Mismatch
-    from separatrix.storage.model_file import as_encoded, taken_apart, with_target
-    from separatrix.storage.model_proof import Examined, examine, require_encoding
-
-    if source.target is None and source.labels is None:
-        raise typer.BadParameter(
-            f"{path} does not say which column holds the labels: name it with --target."
-        )
-    read = source.read()
-    options = {"encoding": source.encoding, "header": source.header, "labels": source.labels}
-    apart = taken_apart(whole, dense=False)
-    columns = [str(name) for name in read.columns_used or ()]
-    encoding = with_target(apart.encoding, read.target, read.classes.tolist(), columns)
-    table = encoding.transform(source.place, **options)
-    labels = reading.two_labels(table, positive)
-    codes = np.unique(labels, return_inverse=True)[1]
-    try:
-        training = np.arange(len(labels)), codes
-        require_encoding(encoding, table, source.place, options, training)
-    except Mismatch as reason:
-        return Examined(False, str(reason))
-    return examine(apart.model, as_encoded(whole.model, table.X), labels)
-
-
-def _examined_on_numbers(
-    path: Path, whole: Any, source: reading.Source, positive: str | None
-) -> Any:
-    """Prove a model that was saved without a table: the file gives rows as it was given them."""
-    from separatrix.errors import DataError
-    from separatrix.storage.model_proof import examine
-
-    if source.target is None and source.labels is None:
-        raise typer.BadParameter(
-            f"{path} was saved without its table, and does not say which column holds the labels: "
-            "name it with --target."
-        )
-    table = source.read()
-    X, names = table.X, [str(name) for name in table.feature_names]
-    kept = getattr(whole.model, "feature_names_in_", None)
-    needed = names if kept is None else [str(name) for name in kept]
-    absent = [name for name in needed if name not in names]
-    if absent:
-        raise DataError(f"there is no feature {absent[0]!r}, which the model has", table.source)
-    if needed != names:
-        X = X[:, [names.index(name) for name in needed]]
-    if X.shape[1] != whole.model.n_features_in_:
-        raise DataError(
-            f"the model has {whole.model.n_features_in_:,} features, and these data give "
-            f"{X.shape[1]:,}; leave columns out with --drop, or give the numbers it was fitted to",
-            table.source,
-        )
-    return examine(whole.model, X, reading.two_labels(table, positive))
-
-
-def _examined_model(path: Path, source: reading.Source, positive: str | None) -> Any:
-    """Prove the machine of a model file again, on the rows it says it was trained on."""
-    from separatrix.report.study_proof import labels_of
-    from separatrix.storage.certificate_files import since_model
-    from separatrix.storage.model_file import (
-        begins_with_encoder,
-        has_proof,
-        needs_estimator,
-        read_model,
-    )
-    from separatrix.storage.model_proof import examine_file
-
-    whole = read_model(path, plain=True)
-    if needs_estimator(whole.model):
-        whole = read_model(path)
-    if whole.encoding is None and has_proof(whole.model) and begins_with_encoder(whole.model):
-        return _examined_pipeline(path, whole, source, positive)
-    if whole.encoding is None and has_proof(whole.model):
-        return _examined_on_numbers(path, whole, source, positive)
-    if whole.encoding is None or not has_proof(whole.model):
-        raise typer.BadParameter(f"{path} does not hold a proof about a data file.")
-    options = {"encoding": source.encoding, "header": source.header, "labels": source.labels}
-    table = whole.encoding.transform(source.place, **options)
-    labels = labels_of(table.y, positive or whole.about.get("positive"))
-    found = examine_file(whole, table, labels, source.place, options)
-    if found.proved:
-        return found
-    return replace(found, sentence=_with(found.sentence, since_model(whole, table, labels)))
+    return proved, gap.in_words().removeprefix("proved: ") if proved else NOT_THESE

@@ -23,6 +23,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import Any
 
 import numpy as np
@@ -35,11 +36,13 @@ WITHOUT_PROMISE = ("balanced", "f1", "mcc", "cost", "minimax")  # best on held-o
 _FIELDS = {"rule", "level", "confidence", "positive", "rows"}
 _SHARE = 1.0 / 3.0  # of the training rows, set apart for the threshold
 _MOST = 0.5
+_LEAST = 2.0**-52  # 1 less a smaller level is 1
+_ROOM_OF_SUMS = 4 * 2.0**-53  # times the products of a sum and their size
 
 
 def check_level(level: float) -> None:
     """Refuse a share of false alarms that is none."""
-    if not 0.0 < level < 1.0:
+    if not _LEAST < level < 1.0:
         raise DataError(
             f"the share of false alarms must lie between 0 and 1, such as 0.01. Got {level:g}."
         )
@@ -52,10 +55,7 @@ def rows_needed(level: float, confidence: float = CONFIDENCE) -> int:
     (299, 59)
     """
     check_level(level)
-    n = max(1, math.floor(math.log(1.0 - confidence) / math.log1p(-level)))
-    while (1.0 - level) ** n > 1.0 - confidence:
-        n += 1
-    return n
+    return max(1, math.ceil(math.log(1.0 - confidence) / math.log1p(-level)))
 
 
 def order_statistic(n: int, level: float, confidence: float = CONFIDENCE) -> int | None:
@@ -69,22 +69,36 @@ def order_statistic(n: int, level: float, confidence: float = CONFIDENCE) -> int
     if n < rows_needed(level, confidence):
         return None
     ks = np.arange(1, n + 1)
-    return int(ks[np.argmax(bdtrc(ks - 1, n, 1.0 - level) <= 1.0 - confidence)])
+    enough = np.flatnonzero(bdtrc(ks - 1, n, 1.0 - level) <= 1.0 - confidence)
+    return int(ks[enough[0]]) if len(enough) else None
+
+
+def room_of_scores(X: Any, weights: np.ndarray, intercept: float) -> float:
+    """Return how far two ways of adding up may bring the scores ``w.x + b`` of a row apart."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        sizes = np.asarray(abs(X) @ abs(weights)).max() + abs(intercept)
+    return _ROOM_OF_SUMS * (len(weights) + 2) * float(sizes)
 
 
 def bounded_threshold(
-    scores: np.ndarray, codes: np.ndarray, positive: int, level: float, confidence: float
+    scores: np.ndarray,
+    codes: np.ndarray,
+    positive: int,
+    level: float,
+    confidence: float,
+    room: float = 0.0,
 ) -> float | None:
     """Return the threshold of a model from scores of rows set apart; None where they are too few.
 
     The second class is predicted above it. `positive` is the class whose calls are the alarms.
+    With `room` for rounding, rows of that very score are no alarm wherever they are scored again.
     """
     sign = 1.0 if positive == 1 else -1.0
     negative = np.sort(sign * scores[codes != positive])
     k = order_statistic(len(negative), level, confidence)
     if k is None:
         return None
-    found = sign * float(negative[k - 1])
+    found = sign * (float(negative[k - 1]) + room)
     # A score equal to the threshold is no alarm, on whichever side alarms are.
     return found if positive == 1 else float(np.nextafter(found, -np.inf))
 
@@ -123,7 +137,7 @@ class AlarmBound:
     rows: np.ndarray
 
     def threshold(
-        self, scores: np.ndarray, codes: np.ndarray, names: Sequence[str]
+        self, scores: np.ndarray, codes: np.ndarray, names: Sequence[str], room: float = 0.0
     ) -> float | None:
         """Return the threshold, from scores and class numbers of the rows; `names` the classes.
 
@@ -132,7 +146,15 @@ class AlarmBound:
         if len(names) != 2 or self.positive not in names:
             return None
         positive = list(names).index(self.positive)
-        return bounded_threshold(scores, codes, positive, self.level, self.confidence)
+        return bounded_threshold(scores, codes, positive, self.level, self.confidence, room)
+
+    def allows(self, value: float, again: float, names: Sequence[str], room: float) -> bool:
+        """Whether a threshold is the one found `again`, or higher by what rounding may do.
+
+        Never lower: of rows that share a score, each would be an alarm.
+        """
+        sign = 1.0 if list(names).index(self.positive) == 1 else -1.0
+        return bool(0.0 <= sign * (value - again) <= 2.0 * room)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data that say the same."""
@@ -160,7 +182,7 @@ class AlarmBound:
             raise ValueError("the claim about the threshold is not well-formed")
         level, confidence = float(plain["level"]), float(plain["confidence"])
         rows = np.array(plain["rows"], dtype=np.int64)
-        sound = 0.0 < level < 1.0 and 0.5 <= confidence < 1.0 and rows.ndim == 1
+        sound = _LEAST < level < 1.0 and 0.5 <= confidence < 1.0 and rows.ndim == 1
         if not sound or len(np.unique(rows)) != len(rows):
             raise ValueError("the claim about false alarms is not well-formed")
         return cls(level, confidence, str(plain["positive"]), rows)
@@ -168,9 +190,20 @@ class AlarmBound:
     def __str__(self) -> str:
         return (
             f"if the {len(self.rows):,} rows set apart were drawn as later rows will be, with "
-            f"confidence {self.confidence:g} at most {100.0 * self.level:g} % of later rows of the "
+            f"confidence {_rounded(self.confidence, ROUND_FLOOR)} at most "
+            f"{_rounded(100 * Decimal(repr(self.level)), ROUND_CEILING)} % of later rows of the "
             f"other class are called {self.positive}"
         )
+
+
+def _rounded(value: float | Decimal, way: str) -> str:
+    """Return a number in at most six digits, rounded the way that claims no more.
+
+    >>> _rounded(0.95, ROUND_FLOOR), _rounded(1.0 - 1e-9, ROUND_FLOOR)
+    ('0.95', '0.999999')
+    """
+    exact = value if isinstance(value, Decimal) else Decimal(repr(value))
+    return f"{float(Context(prec=6, rounding=way).plus(exact)):g}"
 
 
 # ---- losses of decisions: W(decision, state), a row for each decision and a column for each class

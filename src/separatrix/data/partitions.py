@@ -14,6 +14,7 @@ import json
 import mmap
 import os
 import re
+import stat
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
@@ -172,6 +173,8 @@ def open_partitions(
         raise DataError(f"partitions are of one kind; these are {', '.join(sorted(kinds))}")
     limit = bytes_of(memory)
     home = Path(cache) if cache is not None else paths[0].parent / ".separatrix"
+    if cache is None:  # which anyone may have put there
+        _require_own(home)
     facts = [_looked(path, home) for path in paths]
     zero_based = any(counts_from_zero for _, counts_from_zero in facts)
     step = min(_MOST_STEP, max(_LEAST_STEP, limit // 32))
@@ -265,9 +268,11 @@ def _converted(
     how = f"{'z' if zero_based else 'o'}-{target or ''}"
     name = re.sub(r"[^\w.-]", "_", f"{digest[:32]}-{how}")
     folder, aside = home / name, home / f"{name}.part"
+    _require_own(folder)
     if folder.is_dir():
         return folder
     aside.mkdir(parents=True, exist_ok=True)
+    _require_own(aside)
     journal: dict[str, Any] = {"format": _FORMAT, "at": 0, "blocks": []}
     if (aside / "manifest.json").exists():
         journal = json.loads((aside / "manifest.json").read_text())
@@ -280,6 +285,20 @@ def _converted(
         raise DataError("the partition holds no rows", file=str(path))
     os.replace(aside, folder)
     return folder
+
+
+def _require_own(folder: Path) -> None:
+    """Refuse anything but a folder of this user: a link would lead to files of someone else."""
+    try:
+        found = os.lstat(folder)
+    except FileNotFoundError:
+        return
+    mine = not hasattr(os, "geteuid") or found.st_uid == os.geteuid()
+    if not (stat.S_ISDIR(found.st_mode) and mine):
+        raise DataError(
+            "this is no folder of yours, and converted blocks would be kept in it: remove it",
+            file=str(folder),
+        )
 
 
 def _blocks_in(folder: Path) -> list[StoredBlock]:

@@ -16,6 +16,7 @@ from separatrix.core.thresholds import (
     CONFIDENCE,
     AlarmBound,
     check_level,
+    room_of_scores,
     rows_apart,
     rows_needed,
 )
@@ -162,10 +163,12 @@ def thresholded(work: Study, model: Any, scores: np.ndarray, codes: np.ndarray) 
     positive = _positive(settings, work.names)
     if settings.at_most_false_alarms is not None:
         rows, rule = work.parts.validation, "false_alarms"
-        scores, codes = model.decision_function(work.encoded.X[rows]), work.codes[rows]
+        X = work.encoded.X[rows]
+        scores, codes = model.decision_function(X), work.codes[rows]
         bound = work.alarm_bound
         assert bound is not None, "there is one where rows were set apart"
-        value = bound.threshold(scores, codes, work.names)
+        room = room_of_scores(X, model.coef_[0], float(model.intercept_[0]))
+        value = bound.threshold(scores, codes, work.names, room)
         assert value is not None, "the rows are enough: `set_apart` counted them"
     else:
         rule = "minimax" if settings.minimax else settings.scoring or "error"

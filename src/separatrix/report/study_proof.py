@@ -16,7 +16,7 @@ from separatrix.core.verdict import Verdict
 from separatrix.errors import DataError
 from separatrix.storage.certificate_files import NOT_THESE, SHORTEST, prove_again
 from separatrix.storage.claims_of_halfspaces import require_alarm_bound
-from separatrix.storage.fitted_values import Mismatch
+from separatrix.storage.fitted_values import Mismatch, are_same
 
 __all__ = ["STUDY_FORMAT", "labels_of", "prove_study", "prove_verdict", "training_rows"]
 
@@ -104,8 +104,23 @@ def prove_study(whole: dict[str, Any], X: Any, y: Any, features: Any = None) -> 
     more = _proved_threshold(whole, all_features, all_labels, rows)
     verdict = f"{said} of {len(claims)} verdicts" if len(claims) > 1 else "the verdict"
     verdict = verdict if said else "no verdict (it was undecided)"
-    last = sentences[0] if len(sentences) == 1 else f"{len(sentences)} models, as: {sentences[0]}"
-    return f"{verdict}, and the model: {last}; on the {len(rows)} rows trained on{more}"
+    model = sentences[0] if len(machines) == 1 else _of_all(machines, sentences)
+    return f"{verdict}, and the model: {model}; on the {len(rows)} rows trained on{more}"
+
+
+def _of_all(machines: list[Any], sentences: list[str]) -> str:
+    """Return what is proved of every model: what is, of the one that is farthest from its best.
+
+    They must answer one question, of one loss, C and penalty, each for its class.
+    """
+    gaps = [from_json(machine, "duality-gap", "sparse-gap") for machine in machines]
+    asked = ("kind", "loss", "costs", "ridge", "l1", "groups", "intercept", "bias_penalty")
+    for name in asked:
+        values = [getattr(gap, name, None) for gap in gaps]
+        if not all(are_same(value, values[0]) for value in values):
+            raise Refused(f"{name} of the models must be the same for every class")
+    worst = int(np.argmax([gap.gap for gap in gaps]))
+    return f"{len(gaps)} models, of which the farthest from its best: {sentences[worst]}"
 
 
 def _require_one_a_class(machines: Any, n_classes: int) -> None:

@@ -24,7 +24,7 @@ from separatrix.certificates.separation import (
 )
 from separatrix.core.models import fresh
 from separatrix.core.novikoff import mistake_bound
-from separatrix.core.thresholds import AlarmBound
+from separatrix.core.thresholds import AlarmBound, room_of_scores
 from separatrix.problem.canonical import problem_from, whole_weights
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.running.drive import Status
@@ -216,8 +216,6 @@ CLAIMS = {
 
 HOW_DRAWN = "how the rows set apart were drawn"
 
-_ROOM_OF_SUMS = 4 * 2.0**-53  # times the products of a sum and their size
-
 
 def proved_threshold(whole: Any, X: Any, labels: np.ndarray, not_proved: list[str]) -> str:
     """Return what the threshold of a file is proved to do, or nothing; X and labels are all rows.
@@ -263,10 +261,10 @@ def require_alarm_bound(
     require(apart, "rows set apart for the threshold were trained on")
     with np.errstate(over="ignore", invalid="ignore"):
         scores = np.asarray(X[rows] @ weights).ravel() + intercept
-        sizes = np.asarray(abs(X[rows]) @ abs(weights)).max() + abs(intercept)
     # No more: scores may lie close together.
-    room = _ROOM_OF_SUMS * (len(weights) + 2) * float(sizes)
+    room = room_of_scores(X[rows], weights, intercept)
     classes, codes = np.unique(labels, return_inverse=True)
-    again = claim.threshold(scores, codes[rows], [str(name) for name in classes.tolist()])
-    near = again is not None and abs(again - threshold) <= room
-    require(near, "threshold_ of the model does not follow from the rows set apart for it")
+    names = [str(name) for name in classes.tolist()]
+    again = claim.threshold(scores, codes[rows], names)
+    follows = again is not None and claim.allows(threshold, again, names, room)
+    require(follows, "threshold_ of the model does not follow from the rows set apart for it")

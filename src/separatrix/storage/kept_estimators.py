@@ -17,7 +17,7 @@ import numpy as np
 from separatrix import _HOME
 from separatrix.core.models import settings_of
 from separatrix.errors import ModelFileError
-from separatrix.storage.model_checks import require_learned
+from separatrix.storage.model_checks import require_kinds, require_learned
 
 _NAME = re.compile(r"_?[A-Za-z][A-Za-z0-9_]*")
 
@@ -113,6 +113,7 @@ def _built(unpacker: Any, name: str, plain: dict[str, Any]) -> Any:
         setattr(model, key, unpacker.unpack(value))
     _require_bounded_lift(model)
     _require_classes(model)
+    require_kinds(model)
     require_learned(model)
     return model
 
@@ -155,7 +156,7 @@ def _require_classes(model: Any) -> None:
     shares = vars(model).get("dual_coef_") if "kernel_" in vars(model) else None
     scores = len(shares) if isinstance(shares, np.ndarray) and shares.ndim == 2 else None
     fits = shares is None or scores in (1 if k == 2 else k, k * (k - 1) // 2)
-    if k < 1 or not fits:
+    if k < 2 or not fits:
         raise ModelFileError("the classes of the model file do not fit its models.")
 
 

@@ -258,6 +258,28 @@ def require_kernel(kernel: Any) -> None:
         raise ModelFileError("the model file holds a kernel that is not known.")
 
 
+def require_kinds(model: Any) -> None:
+    """Refuse, by name, fitted values of a kind that a model never has."""
+    from separatrix.problem.kernels import Kernel
+
+    held = vars(model)
+    names, features = held.get("feature_names_in_"), held.get("n_features_in_")
+    sound = {
+        "feature_names_in_": names is None
+        or (isinstance(names, np.ndarray) and names.shape == (features,) and _are_texts(names)),
+        "certificates_": isinstance(held.get("certificates_", []), list),
+        "kernel_": "kernel_" not in held or isinstance(held["kernel_"], Kernel),
+        "costs_": "costs_" not in held or hasattr(type(model), "costs_"),
+    }
+    for name, good in sound.items():
+        if not good:
+            raise ModelFileError(f"the model file sets {name} to what no such model holds.")
+
+
+def _are_texts(names: np.ndarray) -> bool:
+    return all(isinstance(name, str) for name in names.tolist())
+
+
 # ---- what is learned from a stream
 
 

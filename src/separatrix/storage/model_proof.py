@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,15 +20,14 @@ from separatrix.certificates.partition import Partition
 from separatrix.certificates.separation import Separation
 from separatrix.checker.exact import is_fingerprint
 from separatrix.core.models import fresh, settings_of
-from separatrix.data.encodings.column_features import GAMMAS, ColumnFeatures, deviations
-from separatrix.data.raw_rows import RawRows
-from separatrix.data.table import AS_READ
+from separatrix.data.encodings.column_features import deviations
 from separatrix.errors import DataError, with_article
 from separatrix.problem.equilibrate import column_sizes
 from separatrix.storage import claims_of_closed_forms, claims_of_gaps, claims_of_halfspaces
 from separatrix.storage.certificate_files import NOT_THESE
 from separatrix.storage.claims_of_gaps import each_problem
 from separatrix.storage.claims_of_halfspaces import proved_threshold
+from separatrix.storage.encoding_proof import require_encoding, unproved_settings
 from separatrix.storage.fitted_values import (
     Mismatch,
     TrainingRows,
@@ -44,7 +44,6 @@ _CLAIMS: dict[type, Any] = {
     **claims_of_halfspaces.CLAIMS, **claims_of_gaps.CLAIMS, **claims_of_closed_forms.CLAIMS
 }  # fmt: skip
 _WITH_WEIGHTS = (FewestErrors, *claims_of_closed_forms.CLAIMS)
-Training = tuple[np.ndarray, np.ndarray]  # the rows trained on, and the class number of every row
 _STUMBLES = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError)
 
 
@@ -74,16 +73,21 @@ def prove_model(model: Any, X: Any, y: Any, sample_weight: Any = None) -> tuple[
     return found.proved, found.sentence
 
 
-def examine(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Examined:
-    """Make the proof again and compare every stored value with what follows from it."""
+def examine(
+    model: Any, X: Any, y: Any, sample_weight: Any = None, names: Sequence[str] | None = None
+) -> Examined:
+    """Make the proof again and compare every stored value with what follows from it.
+
+    `names` are those of the columns of X; without them names in the model are not proved.
+    """
     not_proved: list[str] = []
     try:
         if hasattr(model, "steps"):
-            X = _after_steps(model, X, not_proved)
+            X, names = _after_steps(model, X, y, names, not_proved)
             model = last_step(model)[0]
         data = TrainingRows.of(X, y, sample_weight)
         many = hasattr(model, "certificates_")
-        sentence = (_many if many else _one)(model, data, not_proved)
+        sentence = (_many if many else _one)(model, data, names, not_proved)
     except Mismatch as reason:
         return Examined(False, str(reason))
     except _STUMBLES:  # parts of other shapes, or none
@@ -91,23 +95,42 @@ def examine(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Examined:
     return Examined(True, sentence, tuple(not_proved))
 
 
-def _after_steps(pipeline: Any, X: Any, not_proved: list[str]) -> Any:
-    """Return the rows that the last step is given; require every feature map before it."""
+def _after_steps(pipeline: Any, X: Any, y: Any, names: Any, not_proved: list[str]) -> Any:
+    """Return the rows that the last step is given, and their names; require each map before it."""
     require(not fitted_names(pipeline), "a pipeline has no values but those of its steps")
     for step in last_step(pipeline)[1]:
-        X = _features(step, X, not_proved)
-    return X
+        X, names = _features(step, X, y, names, not_proved)
+    return X, names
 
 
-def _features(step: Any, X: Any, not_proved: list[str]) -> Any:
-    """Return what a feature map makes of the rows; a pipeline may be one."""
+def _features(step: Any, X: Any, y: Any, names: Any, not_proved: list[str]) -> Any:
+    """Return what a feature map makes of the rows, and its names; a pipeline may be one."""
     if hasattr(step, "steps"):
-        return _features(last_step(step)[0], _after_steps(step, X, not_proved), not_proved)
-    require_feature_map(step, X, not_proved)
-    return step.transform(X if getattr(step, "copy", True) is True else X.copy())
+        X, names = _after_steps(step, X, y, names, not_proved)
+        return _features(last_step(step)[0], X, y, names, not_proved)
+    require_feature_map(step, X, y, names, not_proved)
+    of = getattr(step, "get_feature_names_out", None)
+    made = None if names is None or of is None else [str(name) for name in of(list(names))]
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X does not have valid feature names")  # these it has
+        return step.transform(X if getattr(step, "copy", True) is True else X.copy()), made
 
 
-def _one(model: Any, data: TrainingRows, not_proved: list[str]) -> str:
+def _require_names(model: Any, names: Any, not_proved: list[str]) -> None:
+    """Require the names of columns that a model keeps; say that they are not proved without any."""
+    kept = vars(model).get("feature_names_in_")
+    if kept is None:
+        return
+    what = f"feature_names_in_ of {type(model).__name__}"
+    if names is None:
+        require(len(kept) == model.n_features_in_, f"{what} are not as many as its features")
+        not_proved.append(what)
+        return
+    same = [str(name) for name in kept] == [str(name) for name in names]
+    require(same, f"{what} are not the names of these columns")
+
+
+def _one(model: Any, data: TrainingRows, names: Any, not_proved: list[str]) -> str:
     """Prove a model that has one certificate; return what is proved."""
     proof = model.certificate_
     claims = _CLAIMS.get(type(proof))
@@ -116,7 +139,7 @@ def _one(model: Any, data: TrainingRows, not_proved: list[str]) -> str:
         raise Mismatch(f"{said} says nothing of {of}")
     _require_named(proof, data)
     values = Values(model, not_proved)
-    _require_rows(values, data)
+    _require_rows(values, data, names)
     weights = data.weights
     if isinstance(proof, claims_of_closed_forms.SQUARES) and model.class_weight is not None:
         weights = data.row_weights(model.class_weight)
@@ -130,7 +153,7 @@ def _one(model: Any, data: TrainingRows, not_proved: list[str]) -> str:
     return sentence
 
 
-def _require_rows(values: Values, data: TrainingRows) -> None:
+def _require_rows(values: Values, data: TrainingRows, names: Any) -> None:
     """Require the number of features and the classes of the data, in their order."""
     model = values.model
     values.same(n_features_in_=int(data.X.shape[1]))
@@ -138,8 +161,8 @@ def _require_rows(values: Values, data: TrainingRows) -> None:
         values.same(classes_=np.arange(np.shape(data.y)[1]))
     elif getattr(model, "task", "classification") != "regression":
         values.same(classes_=data.classes)
-    names = vars(model).get("feature_names_in_")
-    values.require(names is None or len(names) == data.X.shape[1], "feature_names_in_")
+    _require_names(model, names, values.not_proved)
+    values.require(True, "feature_names_in_")
 
 
 def _require_named(proof: Any, data: TrainingRows) -> None:
@@ -166,10 +189,10 @@ def _sentence(proof: Any) -> str:
     return str(proof.in_words()).removeprefix("proved: ")
 
 
-def _many(model: Any, data: TrainingRows, not_proved: list[str]) -> str:
+def _many(model: Any, data: TrainingRows, names: Any, not_proved: list[str]) -> str:
     """Prove the models of a wrapper, each on its own rows and labels."""
     values = Values(model, not_proved)
-    _require_rows(values, data)
+    _require_rows(values, data, names)
     again = fresh(model)
     again.classes_ = data.classes
     tasks = list(again._labels(data.codes))
@@ -184,7 +207,7 @@ def _many(model: Any, data: TrainingRows, not_proved: list[str]) -> str:
         values.require(are_same(found, expected), "estimators_")
         part = data.X if rows is None else data.X[rows]
         weights = data.weights if data.weights is None or rows is None else data.weights[rows]
-        _one(one, TrainingRows.of(part, labels, weights), not_proved)
+        _one(one, TrainingRows.of(part, labels, weights), names, not_proved)
     values.record("n_iter_")
     values.close()
     return f"the certificates of all {len(proofs)} models hold"
@@ -198,21 +221,34 @@ _OF_SUMS = {"mean_": 1, "var_": 2}  # and the power of a column's unit that they
 _REMADE = ("_tree",)
 
 
-def require_feature_map(step: Any, X: Any, not_proved: list[str]) -> None:
+def require_feature_map(step: Any, X: Any, y: Any, names: Any, not_proved: list[str]) -> None:
     """Require the fitted values that the step learns from these rows, up to rounding."""
-    if settings_of(step).get("random_state", 0) is None:
-        not_proved.append(f"the random choices of {type(step).__name__}")
+    kind, settings = type(step).__name__, settings_of(step)
+    _require_names(step, names, not_proved)
+    if settings.get("random_state", 0) is None:
+        not_proved.append(f"the random choices of {kind}")
         return
+    if "clip" in settings:  # which no row of training shows
+        not_proved.append(f"clip of {kind}")
+    _require_held(step, X)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        again = fresh(step).fit(X if getattr(step, "copy", True) is True else X.copy())
-    names = [name for name in fitted_names(step) if name not in _REMADE]
-    kind = type(step).__name__
-    learned = all(hasattr(again, name) for name in names)
+        again = fresh(step).fit(X if getattr(step, "copy", True) is True else X.copy(), y)
+    left_out = (*_REMADE, "feature_names_in_")
+    held = [name for name in fitted_names(step) if name not in left_out]
+    learned = all(hasattr(again, name) for name in held)
     require(learned, f"{kind} holds values that it does not learn")
-    for name in names:
+    for name in held:
         near = _are_near(name, getattr(step, name), getattr(again, name), X)
         require(near, f"{name} of {kind} is not what it learns from these rows")
+
+
+def _require_held(step: Any, X: Any) -> None:
+    """Require no more components than a step holds or rows give, before it is fitted again."""
+    sizes = [size for value in vars(step).values() for size in getattr(value, "shape", ())]
+    asked = settings_of(step).get("n_components")
+    holds = not isinstance(asked, int) or asked <= max([X.shape[0], *sizes])
+    require(holds, f"n_components of {type(step).__name__} is more than it holds")
 
 
 def _are_near(name: str, one: Any, other: Any, X: Any) -> bool:
@@ -233,8 +269,8 @@ def _are_near(name: str, one: Any, other: Any, X: Any) -> bool:
 
 
 _FEWER = "these data have fewer rows than the model was trained on"
-_ABOUT = "what the file says about itself"
-_LEARNED = 1e-6  # of a weight in single precision
+_NO_ROWS = "the model file says that it was trained on no rows"
+ABOUT = "what the file says about itself"
 
 
 def examine_file(
@@ -246,18 +282,21 @@ def examine_file(
     """
     X, all_rows, all_labels = table.X, table.X, labels
     rows = np.arange(len(labels)) if whole.rows is None else whole.rows
-    if not len(labels) or rows.max(initial=0) >= len(labels):
-        return Examined(False, _FEWER)
+    if not len(rows) or rows.max(initial=0) >= len(labels):
+        return Examined(False, _FEWER if len(rows) else _NO_ROWS)
     codes = np.unique(labels, return_inverse=True)[1]
     if whole.rows is not None:
         X, labels = X[rows], labels[rows]
+    names = [str(name) for name in table.feature_names]
     try:
-        _require_about(whole, table, X)
+        require(len(np.unique(rows)) == len(rows), "a row of training is numbered twice")
+        _require_source(whole)
+        require_described(whole, names, X)
         require_encoding(whole.encoding, table, source, options, (rows, codes))
-    except Mismatch as reason:
+    except (Mismatch, DataError) as reason:
         return Examined(False, str(reason))
-    found = examine(whole.model, X, labels)
-    not_proved = [*found.not_proved, _ABOUT]
+    found = examine(whole.model, X, labels, names=names)
+    not_proved = [*found.not_proved, *unproved_settings(whole.encoding), ABOUT]
     if not found.proved:
         return Examined(False, found.sentence, tuple(not_proved))
     try:
@@ -267,111 +306,30 @@ def examine_file(
     return Examined(True, found.sentence + more, tuple(not_proved))
 
 
-def _require_about(whole: ModelFile, table: Any, X: Any) -> None:
-    """Require a name for the data file, the deviations of the features, and their names."""
+def _require_source(whole: ModelFile) -> None:
     digest = str(whole.about.get("data_sha256", ""))
+    blocks = re.fullmatch("[0-9]+-[0-9a-f]{64}", digest) is not None
+    require(not blocks, "the model was fitted from blocks: verify it with --memory")
     named = re.fullmatch("[0-9a-f]{64}", digest) is not None
     require(named, "the model file does not name the data file it was made of")
+
+
+def require_described(whole: ModelFile, names: Sequence[str], X: Any) -> None:
+    """Require the names and deviations of the features that a file keeps beside its model."""
+    listed = not whole.feature_names or list(whole.feature_names) == list(names)
+    require(listed, "the names of the features in the file are not those of the data")
     if whole.spreads is not None:
         again = deviations(X)
         room = _ROUNDING * (abs(again) + abs(X).max(axis=0))
         near = (abs(again - whole.spreads) <= room).all()
         require(near, "the standard deviations in the file are not those of the features")
-    names = [str(name) for name in table.feature_names]
-    listed = not whole.feature_names or list(whole.feature_names) == names
-    require(listed, "the names of the features in the file are not those of the data")
-    kept = getattr(whole.model, "feature_names_in_", None)
-    held = kept is None or [str(name) for name in kept] == names
-    require(held, "the names of the features in the model are not those of the data")
 
 
-def require_encoding(
-    encoding: Any, table: Any, source: Any, options: dict[str, Any], training: Training
-) -> None:
-    """Learn the encoding again; some of it does not show in the rows of training."""
-    plain = encoding.to_dict()
-    classes = list(encoding.classes)
-    same = not classes or are_same(classes, np.unique(table.y).tolist())
-    require(same, "the classes of the encoding are not those of the data")
-    kind = plain["kind"]
-    if kind == "table":
-        _require_columns(plain, _read_again(encoding, source, options), training)
-    elif kind == "features":
-        inner = encoding.inner
-        is_table = plain["inner"]["kind"] == "table"
-        again = (
-            _read_again(inner, source, options) if is_table else inner.transform(source, **options)
-        )
-        features = _features_of(encoding.columns)
-        learned = RawRows(again).learn(features, *training).encoding.to_dict()
-        if is_table:
-            _require_same_columns(plain["inner"], learned["inner"])
-        parts = ("shift", "scale", "ranks", "splines", "pairs", "cosines")
-        same = all(_are_alike(plain.get(name), learned.get(name)) for name in parts)
-        require(same, "how columns become features is not learned from these data")
-    elif kind == "grams":
-        learned = RawRows(table).learn(encoding.features, *training).encoding.to_dict()
-        for name in ("vocabulary", "pieces", "weights", "piece_weights"):
-            same = _are_alike(plain[name], learned[name])
-            require(same, f"the {name} of the encoding are not learned from these data")
+def require_bare(whole: ModelFile) -> None:
+    """Refuse a choice of rows, and a claim about a threshold, where there is no table to prove it.
 
-
-def _features_of(columns: ColumnFeatures) -> str:
-    """Return the name of the features that columns become."""
-    if columns.cosines is None:
-        made = {"ranks": columns.ranks, "splines": columns.splines, "products": columns.pairs}
-        return next((name for name, parts in made.items() if parts), "standard")
-    gamma = columns.cosines.gamma
-    return next((name for name, own in GAMMAS.items() if own == gamma), "cosines")
-
-
-def _read_again(encoding: Any, source: Any, options: dict[str, Any]) -> Any:
-    """Read raw columns as the table of training was read."""
-    from separatrix.data.table import read
-
-    categories = [code for code in encoding.to_dict()["columns"] if code["kind"] == "category"]
-    sizes = [len(code["values"]) for code in categories]
-    pooled = [len(code["values"]) for code in categories if code["other"]]
-    try:
-        return read(
-            source,
-            target=encoding.target,
-            drop=encoding.dropped,
-            categorical=[code["name"] for code in categories],
-            missing=sorted(encoding.missing),
-            decimal=encoding.decimal,
-            max_categories=max(pooled, default=max(100, *sizes, 1)),
-            **options,
-        )
-    except DataError as error:
-        raise Mismatch(f"the encoding of the columns is not learned again: {error}") from None
-
-
-def _require_columns(plain: dict[str, Any], again: Any, training: Training) -> None:
-    """Require what all rows teach, or what the rows of training teach."""
-    try:
-        _require_same_columns(plain, again.encoding.to_dict())
-    except Mismatch:
-        if len(training[0]) == len(training[1]):
-            raise
-        some = RawRows(again).learn(AS_READ, *training).encoding
-        _require_same_columns(plain, some.to_dict())
-
-
-def _require_same_columns(plain: dict[str, Any], again: dict[str, Any]) -> None:
-    learned = {code["name"]: code for code in again["columns"]}
-    for code in plain["columns"]:
-        same = learned.get(code["name"]) == code
-        require(same, f"how {code['name']!r} becomes features is not learned from these data")
-    for name in ("missing", "single", "decimal"):
-        same = plain.get(name) == again.get(name)
-        require(same, f"{name} of the encoding is not what these data give")
-
-
-def _are_alike(one: Any, other: Any) -> bool:
-    """Whether nested lists are equal, their numbers up to the rounding of another computer."""
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(_are_alike, one, other))
-    if type(one) is float and type(other) is float:
-        return abs(one - other) <= _LEARNED * max(abs(one), abs(other))
-    return bool(one == other)
+    A file that was saved without its table, or fitted within --memory, has neither.
+    """
+    require(whole.rows is None, "the file numbers rows of training, and was saved without a table")
+    claims = "threshold" in whole.about
+    require(not claims, "the file makes a claim about its threshold that nothing here proves")

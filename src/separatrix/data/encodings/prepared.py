@@ -164,6 +164,7 @@ def _apply(columns: Sequence[Column], file: str, encoding: Any, options: ReadOpt
     if absent and not options.allow_missing:
         raise missing_columns(absent, list(by_name), file)
     notes: list[str] = []
+    texts = None
     target = by_name.get(encoding.target)
     y = np.empty(0, dtype=np.int64)
     if target is not None:
@@ -176,10 +177,11 @@ def _apply(columns: Sequence[Column], file: str, encoding: Any, options: ReadOpt
         X, said = encoding.apply(columns, len(columns[0]))
         notes += said
     else:
-        X = encoding.encode(_texts_of(by_name[expected[0]]))
+        texts = _texts_of(by_name[expected[0]])
+        X = encoding.encode(texts)
     return {"X": X, "y": y, "feature_names": encoding.feature_names, "classes": classes_of(y),
             "target": None if target is None else encoding.target, "encoding": encoding,
-            "notes": notes}  # fmt: skip
+            "notes": notes, "texts": texts}  # fmt: skip
 
 
 def expected_columns(encoding: Any) -> list[str]:

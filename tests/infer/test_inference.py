@@ -21,8 +21,8 @@ from separatrix.certificates.likelihood_bounds import NoProof
 from separatrix.certificates.reading import from_json
 from separatrix.checker import Refused
 from separatrix.infer import model
-from separatrix.infer.basis import orthonormal
 from separatrix.infer.likelihood import Likelihood
+from separatrix.infer.newton import orthonormal
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -7,9 +7,8 @@ from tests.inference_problems import drawn as drawn_problem
 
 import separatrix as sx
 from separatrix.infer import loops
-from separatrix.infer.basis import independent_columns, orthonormal
 from separatrix.infer.likelihood import Likelihood
-from separatrix.infer.newton import _climb, maximise
+from separatrix.infer.newton import _climb, independent_columns, maximise, orthonormal
 from separatrix.infer.profile import _compiled_end, _venzon_moolgavkar
 
 

@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 
 from separatrix.certificates.likelihood_bounds import Metric, NoProof, Rows, metric_at
-from separatrix.infer.basis import independent_columns, orthonormal
 from separatrix.infer.likelihood import Likelihood, Point, normal_quantile
 from separatrix.infer.loops import score_test
-from separatrix.infer.newton import best_maximum, maximise
+from separatrix.infer.newton import best_maximum, independent_columns, maximise, orthonormal
 from separatrix.infer.profile import (
     End,
     Face,

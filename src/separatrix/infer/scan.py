@@ -18,11 +18,10 @@ from scipy.special import expit
 
 from separatrix._sparse import sparse as sp
 from separatrix.data.readers.typed_tables import frame_to_arrow, is_frame
-from separatrix.infer.basis import independent_columns, orthonormal
 from separatrix.infer.given import Given
 from separatrix.infer.likelihood import Likelihood, chi_squared_tail
 from separatrix.infer.model import Task
-from separatrix.infer.newton import best_maximum, maximise
+from separatrix.infer.newton import best_maximum, independent_columns, maximise, orthonormal
 from separatrix.solvers.running.drive import cores, one_thread
 
 _ENTRIES_AT_A_TIME = 1 << 18

@@ -27,7 +27,6 @@ import numpy as np
 from separatrix.core import losses as loss_of_margin
 from separatrix.data.lectures import STOP_WORDS, cleaned
 from separatrix.plots._drawing import dense, plane_data
-from separatrix.plots._figure import Drawing, drawing
 from separatrix.plots.curves import (
     draw_coefficient_paths,
     draw_error_curves,
@@ -42,7 +41,7 @@ from separatrix.plots.regions import (
 )
 from separatrix.plots.storyboard import draw_storyboard, storyboard_size
 from separatrix.plots.tables import draw_bag_of_words, draw_folds, word_counts
-from separatrix.plots.trace import draw_trace
+from separatrix.plots.trace import Drawing, draw_trace, drawing
 
 __all__ = [
     "bag_of_words",

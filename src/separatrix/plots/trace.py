@@ -6,14 +6,17 @@ the updates one after another.
 
 from __future__ import annotations
 
+import io
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import matplotlib
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import MaxNLocator, ScalarFormatter
 
@@ -30,15 +33,32 @@ from separatrix.plots._drawing import (
     thinned,
     written_aside,
 )
-from separatrix.plots._figure import Drawing
 
-__all__ = ["STILL", "draw_trace", "save_trace"]
+__all__ = ["STILL", "Drawing", "draw_trace", "drawing", "save_trace"]
 
 STILL = (".svg", ".png", ".pdf")
 _FRAMES_PLAYED = 120
 _MILLISECONDS, _MILLISECONDS_AT_THE_END = 150, 3000
 _BOUNDARIES_SHOWN = 12
 _LINEAR_UPDATES = 60
+
+
+class Drawing(Figure):
+    """A figure; notebooks show it without pyplot, and ``savefig`` writes it to a file."""
+
+    def _repr_png_(self) -> bytes:
+        held = io.BytesIO()
+        self.savefig(held, format="png", dpi=110)
+        return held.getvalue()
+
+
+@contextmanager
+def drawing(width: float, height: float) -> Iterator[Drawing]:
+    """Give an empty figure, and the style of all pictures while it is drawn on."""
+    with matplotlib.rc_context(RC):
+        figure = Drawing(figsize=(width, height), layout="constrained")
+        FigureCanvasAgg(figure)
+        yield figure
 
 
 def save_trace(

@@ -278,3 +278,30 @@ def test_the_sheet_and_the_kind_that_were_named_are_read(tmp_path):
     named = [libsvm_of(tmp_path / "rows.csv"), "--kind", "libsvm"]
     says(run("fit", *named, "-o", tmp_path / "m.sx", "-q"), 0)
     says(run("verify", tmp_path / "m.sx", *named), 0)
+
+
+@pytest.mark.parametrize("slack", [False, True])
+def test_a_model_that_claims_no_separation_was_not_altered(tmp_path, slack):
+    data, model = table_of(tmp_path / "t.csv"), tmp_path / "m.sx"
+    table = sx.read(data, "label")
+    kind = sx.LinearProgramHalfspace(slack=True) if slack else sx.Perceptron(max_updates=50)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        sx.save(kind.fit(table.X, table.y), model, table=table)
+    ran = run("verify", model, data)
+    says(ran, 1, "nothing to prove")
+    assert "altered" not in ran.stdout
+
+
+def test_scores_of_pairs_are_named_by_their_classes(tmp_path):
+    data, model = tmp_path / "t.csv", tmp_path / "m.sx"
+    labels = np.array(list("klmn"))[np.arange(60) % 4]
+    rows = zip(X.tolist(), labels, strict=True)
+    data.write_text("u,v,label\n" + "".join(f"{a},{b},{label}\n" for (a, b), label in rows))
+    table = sx.read(data, "label")
+    fitted = sx.KernelSVM(decision_function_shape="ovo").fit(table.X, table.y)
+    sx.save(fitted, model, table=table)
+    ran = run("predict", "-m", model, data)
+    says(ran, 0)
+    pairs = [f"{a} against {b}" for a, b in ("lk", "mk", "nk", "ml", "nl", "nm")]
+    assert ran.stdout.splitlines()[0] == ",".join(["class", *(f"score of {p}" for p in pairs)])

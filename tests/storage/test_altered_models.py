@@ -1,6 +1,7 @@
 """A model file with one value altered and sealed again is refused, or says the same."""
 
 import warnings
+from copy import copy
 from dataclasses import replace
 
 import numpy as np
@@ -386,3 +387,38 @@ def test_numbers_that_are_not_finite_are_compared_too():
     assert examine(model, rows, labels).proved
     model.loo_error_ = np.where(np.isinf(model.loo_error_), 5.0, model.loo_error_)
     assert not examine(model, rows, labels).proved
+
+
+SIZES = np.array([1.0, 1e9])
+OF_COLUMNS = [
+    (sx.Fisher(), "scalings_"),
+    (sx.Fisher("gaussian", store_covariance=True), "covariance_"),
+    (sx.GaussianPlugIn(), "coef_"),
+    (sx.GaussianPlugIn(covariance="full"), "means_"),
+    (sx.GaussianPlugIn(covariance="full", store_covariance=True), "covariance_"),
+    (sx.GaussianPlugIn(covariance="diagonal", store_covariance=True), "covariance_"),
+]
+
+
+@pytest.mark.parametrize(("model", "name"), OF_COLUMNS)
+@pytest.mark.parametrize("exponent", [1, 2])
+def test_a_column_of_large_values_hides_no_change_of_another(model, name, exponent):
+    rows = X * SIZES**exponent
+    model = copy(model).fit(rows, Y)
+    assert examine(model, rows.copy(), Y).proved
+    held = getattr(model, name)
+    for place in np.ndindex(held.shape):
+        changed = held.copy()
+        changed[place] *= -1.0
+        setattr(model, name, changed)
+        assert not examine(model, rows.copy(), Y).proved, (place, held)
+    setattr(model, name, held)
+
+
+@pytest.mark.parametrize("kind", [sx.Kozinec, sx.KernelPerceptron])
+def test_a_status_that_nothing_proves_is_named(kind):
+    model = kind().fit(WIDE, Y)
+    assert "status_" not in examine(model, WIDE.copy(), Y).not_proved
+    model.status_ = Status.BUDGET
+    found = examine(model, WIDE.copy(), Y)
+    assert (found.proved, "status_" in found.not_proved) == (True, True)

@@ -22,7 +22,7 @@ def examined_model(path: Path, source: reading.Source, positive: str | None) -> 
         needs_estimator,
         read_model,
     )
-    from separatrix.storage.model_proof import examine_file
+    from separatrix.storage.model_proof import NO_CLAIM, examine_file
 
     whole = read_model(path, plain=True)
     if needs_estimator(whole.model):
@@ -36,7 +36,7 @@ def examined_model(path: Path, source: reading.Source, positive: str | None) -> 
     table = whole.encoding.transform(source.place, **options)
     labels = labels_of(table.y, positive or whole.about.get("positive"))
     found = examine_file(whole, table, labels, source.place, options)
-    if found.proved:
+    if found.proved or found.sentence == NO_CLAIM:
         return found
     return replace(
         found, sentence=with_difference(found.sentence, since_model(whole, table, labels))

@@ -195,7 +195,9 @@ def predicted(model: Any, X: Any, names: Any, probabilities: bool, explain: int)
     if scores.ndim == 1:
         columns["score"] = scores
     else:
-        columns |= {f"score of {name}": scores[:, k] for k, name in enumerate(classes)}
+        columns |= {
+            f"score of {name}": scores[:, k] for k, name in enumerate(_scored(model, classes))
+        }
     if probabilities:
         _require_probabilities(model)
         shares = model.predict_proba(X)
@@ -206,6 +208,13 @@ def predicted(model: Any, X: Any, names: Any, probabilities: bool, explain: int)
         explanations = contributions(whole, raw, names)
         columns["explanation"] = [each.top(explain) for each in explanations]
     return columns
+
+
+def _scored(model: Any, classes: list[str]) -> list[str]:
+    """Name what each column of scores speaks for: a class, or one class against another."""
+    if getattr(model, "decision_function_shape", "ovr") != "ovo":
+        return classes
+    return [f"{classes[above]} against {classes[below]}" for above, below in model._pairs()]
 
 
 def _decided(model: Any, X: Any, scores: np.ndarray) -> np.ndarray:

@@ -113,7 +113,18 @@ def _require_covariance(values: Values, data: TrainingRows, s: np.ndarray) -> No
             setattr(again, name, getattr(values.model, name))
     X = np.asarray(data.X, dtype=np.float64) if isinstance(data.X, np.ndarray) else data.X
     again._keep_covariance(X, data.codes, s)
-    _require_near(values, again, _ROUNDING, "covariance_")
+    # A column of large values hides nothing of the others: each entry has the room of its columns.
+    found = np.asarray(again.covariance_)
+    variances = found.shape[-1] != found.shape[-2] or _has_variances(values.model)
+    spreads = np.sqrt(found if variances else np.diagonal(found, axis1=-2, axis2=-1))
+    sizes = spreads**2 if variances else spreads[..., :, None] * spreads[..., None, :]
+    values.near("covariance_", found, _ROUNDING * sizes)
+
+
+def _has_variances(model: Any) -> bool:
+    """Whether classes have a row of variances each, and no covariances."""
+    held = getattr(model, "gaussians_", None)
+    return held is not None and held.linear is None and getattr(held, "variances", None) is not None
 
 
 class _Means(NamedTuple):
@@ -221,7 +232,7 @@ def _require_projection(values: Values, facts: _Facts, w: np.ndarray) -> None:
     width = math.sqrt(facts.within / facts.about.masses.sum())
     values.require(model.n_components in (None, 1), "scalings_")
     if width > _ROUNDING * float(np.linalg.norm(w)):
-        values.near("scalings_", w[:, None] / width, _SCALE * abs(w[:, None]).max() / width)
+        values.near("scalings_", w[:, None] / width, _SCALE * abs(w[:, None]) / width)
     else:
         values.record("scalings_")
     values.same(_n_features_out=1)
@@ -253,8 +264,16 @@ def _require_gaussian(values: Values, data: TrainingRows) -> None:
     values.require(are_same(proof.loss, again.loss_matrix_), "loss_matrix_")
     values.require(proof.limit in (None, model.threshold_), "threshold_")
     _require_covariance(values, data, s)
-    names = ["means_", "priors_", "threshold_"]
-    _require_near(values, again, _LAST_BITS, *names, *["coef_", "intercept_"] * again.linear_)
+    _require_near(values, again, _LAST_BITS, "priors_", "threshold_")
+    sizes = column_sizes(data.X)
+    values.near("means_", again.means_, _LAST_BITS * sizes)
+    if again.linear_:
+        _require_near(values, again, _LAST_BITS, "intercept_")
+        sizes = np.where(sizes > 0.0, sizes, 1.0)
+        most = (abs(again.coef_) * sizes).max(
+            axis=1, keepdims=True
+        )  # that a column adds to a score
+        values.near("coef_", again.coef_, _LAST_BITS * most / sizes)
     _require_status(values, proof)
 
 

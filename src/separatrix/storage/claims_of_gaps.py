@@ -374,6 +374,8 @@ def _require_kernel_rule(values: Values, data: TrainingRows) -> None:
     values.same_as(again, "intercept_", "support_", "dual_coef_", "support_vectors_")
     ended_well = model.status_ in (Status.SEPARATED, Status.EPSILON)
     values.require(proof.holds or not ended_well, "status_")
+    if not ended_well:
+        values.name("status_")
     if hasattr(model, "margin_bounds_"):
         if model.kernel_.is_positive:
             values.same(margin_bounds_=(proof.lower, proof.upper))

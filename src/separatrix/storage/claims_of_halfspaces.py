@@ -108,6 +108,8 @@ def _require_margin_bounds(values: Values, proof: MarginBounds, data: TrainingRo
         Status.EPSILON: proof.holds and model.epsilon is not None and wide <= model.epsilon,
     }
     values.require(good.get(model.status_, True), "status_")
+    if model.status_ not in good:
+        values.name("status_")
 
 
 def _require_perceptron(values: Values, proof: Separation, data: TrainingRows) -> None:

@@ -44,6 +44,7 @@ _CLAIMS: dict[type, Any] = {
     **claims_of_halfspaces.CLAIMS, **claims_of_gaps.CLAIMS, **claims_of_closed_forms.CLAIMS
 }  # fmt: skip
 _WITH_WEIGHTS = (FewestErrors, *claims_of_closed_forms.CLAIMS)
+NO_CLAIM = "the certificate says itself that it does not hold: there is nothing to prove"
 _STUMBLES = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError)
 
 
@@ -172,9 +173,9 @@ def _require_named(proof: Any, data: TrainingRows) -> None:
             _require_named(gap, data if rows is None else data.part(rows))
         return
     inner: Any = getattr(proof, "separation", getattr(proof, "squares", proof))
-    of_rows = isinstance(inner, Partition | FewestErrors)
+    of_rows = isinstance(inner, Partition | FewestErrors) or isinstance(proof, Separation)
     states = not of_rows or getattr(inner, "holds", True) is True
-    require(states, "the certificate says itself that it does not hold")
+    require(states, NO_CLAIM)
     named = is_fingerprint(inner.data_sha256)
     require(named, "the certificate does not name the data it was made of")
     alike = not hasattr(inner, "classes") or tuple(inner.classes) == data.names()

@@ -8,6 +8,7 @@ from dataclasses import replace
 from unittest import mock
 
 import numpy as np
+import openpyxl
 import pandas as pd
 import pytest
 from fuzz.model_files import joined, parts
@@ -262,7 +263,6 @@ def test_standard_input_is_read_once(tmp_path):
 
 
 def test_the_sheet_and_the_kind_that_were_named_are_read(tmp_path):
-    openpyxl = pytest.importorskip("openpyxl")
     book = openpyxl.Workbook()
     book.active.append(["u", "v", "label"])
     for row in ([1.0, 2.0, "a"], [2.0, 1.0, "b"]):

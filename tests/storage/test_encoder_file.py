@@ -58,7 +58,7 @@ def test_words_and_an_encoder_alone(tmp_path):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda fitted: fitted.update(n_features_in_=3), "not named once each"),
+        (lambda fitted: fitted.update(n_features_in_=3), "sets feature_names_in_ to what no"),
         (lambda fitted: fitted.update(_names=["age", "age"]), "not named once each"),
         (lambda fitted: fitted.update(_names=["age", "other"]), "takes columns that it does not"),
         (lambda fitted: fitted.update(encoding_=7), "has learned nothing"),

@@ -124,8 +124,9 @@ def _table(whole: Any, source: reading.Source) -> tuple[Any, Any, dict[str, Any]
     """
     from separatrix.checker import Refused
 
-    said = whole.get("data") if isinstance(whole, dict) else None
-    said = said if isinstance(said, dict) else {}
+    said = whole.get("data", {}) if isinstance(whole, dict) else {}
+    if not isinstance(said, dict):
+        raise Refused("data must be a JSON object")
     target, columns = said.get("target"), said.get("columns")
     if target is not None and not isinstance(target, str):
         raise Refused("not a well-formed certificate: target must be the name of a column")

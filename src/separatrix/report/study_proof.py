@@ -114,8 +114,8 @@ def _of_all(machines: list[Any], sentences: list[str]) -> str:
     They must answer one question, of one loss, C and penalty, each for its class.
     """
     gaps = [from_json(machine, "duality-gap", "sparse-gap") for machine in machines]
-    asked = ("kind", "loss", "costs", "ridge", "l1", "groups", "intercept", "bias_penalty")
-    for name in asked:
+    shared = ("kind", "loss", "costs", "ridge", "l1", "groups", "intercept", "bias_penalty")
+    for name in shared:
         values = [getattr(gap, name, None) for gap in gaps]
         if not all(are_same(value, values[0]) for value in values):
             raise Refused(f"{name} of the models must be the same for every class")

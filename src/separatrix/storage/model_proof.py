@@ -247,8 +247,8 @@ def require_feature_map(step: Any, X: Any, y: Any, names: Any, not_proved: list[
 def _require_held(step: Any, X: Any) -> None:
     """Require no more components than a step holds or rows give, before it is fitted again."""
     sizes = [size for value in vars(step).values() for size in getattr(value, "shape", ())]
-    asked = settings_of(step).get("n_components")
-    holds = not isinstance(asked, int) or asked <= max([X.shape[0], *sizes])
+    count = settings_of(step).get("n_components")
+    holds = not isinstance(count, int) or count <= max([X.shape[0], *sizes])
     require(holds, f"n_components of {type(step).__name__} is more than it holds")
 
 

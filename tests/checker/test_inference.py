@@ -291,6 +291,15 @@ def test_ends_that_the_ridge_alone_decides():
         assert not by_library(whole, X, y)
 
 
+def test_a_ridge_on_a_column_of_tiny_numbers():
+    """In the units of such a column the ridge is 2^1329, of which 448 bits left nothing."""
+    X = np.array([[1008.1, 1e-200], [1010.8, 1e-200], [998.0, 1e-200], [998.0, 1e-200]])
+    y = np.array([1, 0, 0, 1])
+    whole = json.loads(sx.inference(X, y, "ridge").certificate.to_json())
+    assert len(whole["claim"]["coefficients"]) == 3
+    assert by_checker(whole, X, y) == ""
+
+
 @pytest.mark.parametrize("number", [0, 1, 2])
 def test_columns_that_are_nearly_constant_or_parallel(number):
     """Numbers of 160 bits were too coarse here, then of 320: an honest proof was refused."""

@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cache, cached_property
-from math import isqrt
+from math import frexp, isqrt
 from operator import mul
 from typing import Any
 
@@ -38,6 +38,7 @@ from .squares import independent
 
 _MOST_COLUMNS = 60
 _MOST_WORK = 500_000_000  # about twenty minutes
+_STEEPEST = 64  # a ridge in the units of a column has no more bits
 _TOO_LARGE = "the data are too large for this checker: separatrix verify proves it"
 Bounds = tuple[Fraction, Fraction]
 POINTS = ("null", "lower_point", "upper_point", "direction", "runs_down", "runs_up")
@@ -91,6 +92,9 @@ class _Model:
                     named[j][i] = x
         self.whole += [named[j] for j in claim.columns]
         sizes = [max(map(abs, column), default=0).bit_length() for column in self.whole]
+        if claim.method == "ridge":  # in units so large that it is none of too many digits
+            least = (frexp(1.0 / claim.C)[1] - _STEEPEST) // 2 - data.exponent
+            sizes[intercept:] = [max(bits, least) for bits in sizes[intercept:]]
         fine = self.fine = max(sizes, default=0)
         require(work * words(fine) <= _MOST_WORK, _TOO_LARGE)
         self.shifts = [bits + data.exponent for bits in sizes]

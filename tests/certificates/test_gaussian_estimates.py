@@ -78,6 +78,10 @@ def offset(proof):
     lambda p: changed(p, means=p.gaussians.means + 1e-8),
     lambda p: changed(p, means=p.gaussians.means[:1]),
     lambda p: changed(p, means=p.gaussians.means * np.nan),
+    lambda p: changed(p, kept=p.gaussians.kept[::-1]),
+    lambda p: changed(p, exponents=p.gaussians.exponents + 1),
+    lambda p: changed(p, spreads=2.0 * p.gaussians.spreads),
+    lambda p: changed(p, log_roots=p.gaussians.log_roots + 1.0),
 ])  # fmt: skip
 def test_forged_shared_covariances_are_refused(forge):
     X, y = rows(2, n=81)

@@ -21,7 +21,7 @@ from separatrix.solvers.updates import in_fractions, kozinec
 
 
 def _longest_row(problem: SignedProblem) -> np.ndarray:
-    """Return the signed row whose features are of the largest sum."""
+    """Return the signed row whose features have the largest sum of sizes."""
     with np.errstate(over="ignore"):
         at = [int(np.argmax(abs(problem.X) @ np.ones(problem.X.shape[1])))]
     part = SignedProblem(problem.X[at], problem.signs[at], problem.fit_intercept)

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from flint import arb, ctx
-from fuzz.checker_agreement import MAKERS, by_checker, run
+from fuzz.checker_agreement import MAKERS, altered, by_checker, by_library, compared, run
 from tests.amounts import cases
 
 from separatrix.checker import CLAIMS, Refused, check
@@ -22,6 +22,21 @@ def test_the_checker_and_the_library_agree():
     assert counts["genuine"] == genuine
     assert counts["altered"] > 10 * counts["genuine"]
     assert not counts["genuine refused"] + counts["disagreements"] + counts["missing kinds"], said
+
+
+def test_a_true_bound_that_the_checker_misses_is_known_as_true():
+    """Its own softmax is 1e-8 below what the library proves; a false bound is a disagreement."""
+    rng = np.random.default_rng([3131, 991])
+    case = MAKERS["softmax-gap"](rng)
+    what, other = [altered(rng, case) for _ in range(4)][-1]
+    reason = by_checker(*other)
+    assert "lower bound" in reason
+    assert by_library(*other)
+    assert "own softmax" in compared(what, other, reason, True)
+    whole = copy.deepcopy(other[0])
+    above = 1.01 * float.fromhex(whole["claim"]["primal"])
+    whole["claim"] |= {"dual": above.hex()}
+    assert compared(what, (whole, *other[1:]), reason, True) == "disagreements"
 
 
 # ---- both bounds of a gap are sharp: the exact value, by balls of 2,000 bits, divides the floats

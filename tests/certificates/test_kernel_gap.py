@@ -359,6 +359,19 @@ def test_a_square_below_zero_refutes_that_a_kernel_is_positive():
     assert not forged.check(K, y)
 
 
+def test_a_proof_sees_what_its_check_sees_of_a_kernel():
+    """|w|^2 is below 0 here by less than the room of a fit, and by more than that of a check."""
+    X = np.array([[1000001, 1000001, 0], [0, 1000000, 0], [1000000, 1000001, 0]])
+    machine = sx.KernelSVM(862842787136.1248, kernel="sigmoid", coef0=-0.5, tol=1e-8)
+    weights = np.array([0.6084427036905552, 0.6371248289592795, 0.8670653835128397])
+    with pytest.warns(ConvergenceWarning):
+        machine.fit(X, [0, 0, 1], sample_weight=weights)
+    proof = machine.certificate_
+    assert machine.status_ == "unproved"
+    assert not proof.holds  # bounds of 1.05e12 and 1.14e12 were claimed, and refused by `check`
+    assert not replace(proof, primal=1.15e12, dual=1.04e12).check(X, [0, 0, 1])
+
+
 def test_the_objective_of_a_stationary_point_is_checked():
     """A model of a kernel that is not positive could state any objective."""
     X, y = posed(3)

@@ -89,9 +89,13 @@ class KernelClaim(TwoBounds):
         """Whether the kernel is positive, or was not seen to be otherwise."""
         return bool(self.kernel.is_positive) or not self.smallest < _NEGATIVE
 
-    def _is_refuted(self, square: Enclosure) -> bool:
-        """Whether a square below zero shows that a kernel is not positive that seemed to be."""
-        return bool(self.is_convex and not self.kernel.is_positive and square.high < 0.0)
+    def _is_refuted(self, shares: np.ndarray, scores: Enclosure) -> bool:
+        """Whether a square below zero shows that a kernel is not positive that seemed to be.
+
+        The scores are as narrow as any check has them: a claim that it refutes is not made.
+        """
+        seems = self.is_convex and not self.kernel.is_positive
+        return bool(seems and square_of(shares, scores).high < 0.0)
 
     def _is_of_spectrum(self, smallest: float) -> bool:
         """Whether the eigenvalue claimed is the one found again, or there is none."""
@@ -210,9 +214,8 @@ class KernelGap(KernelClaim):
             primal = hard_margin(half, most(short[c > 0.0]))
             dual = (total / half * total).halved().halved()
         is_all = np.count_nonzero(self.multipliers) == np.count_nonzero(a)
-        if self._is_refuted(square) or not (
-            is_all and is_feasible("hinge", c, a) and is_balanced(y * a)
-        ):
+        is_refuted = self._is_refuted(y * a, scores.enclosed()[:, 0][mine])
+        if is_refuted or not (is_all and is_feasible("hinge", c, a) and is_balanced(y * a)):
             dual = NOTHING
 
         yield Found(primal, dual, lambda: {"violation": _most_out_of_order(y, c, a, g)})
@@ -345,7 +348,9 @@ class KernelMulticlassGap(NamedMultipliers, KernelClaim):
             short = shortfalls(found + self.biases, codes)
             primal = square.halved() + losses_of(short, self.costs)
             # No share may be a rounded number: w is then one and the same in both lines.
-            is_out = any(balances(named, codes, K)) or any(map(self._is_refuted, squares))
+            tight = scores.enclosed()
+            refuted = any(self._is_refuted(shares[:, k], tight[:, k]) for k in range(K))
+            is_out = any(balances(named, codes, K)) or refuted
             if not is_out and cancelling(shares).all():
                 dual = Enclosure.exact(self.multipliers).sum() - square.halved()
 

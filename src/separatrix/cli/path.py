@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from separatrix.checker.exact import at_most
 from separatrix.cli import _fitting as fitting
 from separatrix.cli import _reading as reading
 from separatrix.cli._fitting import FixedFeatures, Loss, Rule
@@ -294,10 +295,11 @@ def _tell(machine: Any, out: Path | None) -> None:
 def _shown(name: str, value: float) -> str:
     if name in ("validation_error", "standard_error", "training_error"):
         return f"{100.0 * value:.2f}"
+    if name == "gap":
+        return at_most(value, 2)
     formats = {
         "n_support": ".0f",
         "n_nonzero": ".0f",
-        "gap": ".1e",
         "seconds": ".2f",
         "validation_score": ".4f",
     }

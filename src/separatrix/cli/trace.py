@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from separatrix._terminal import cleansed
+from separatrix.checker.exact import at_least, at_most
 from separatrix.cli import _reading as reading
 from separatrix.cli._output import certificate_of_file, progress_bar, say
 
@@ -261,8 +262,11 @@ def _subtitle(proof: Any) -> str:
     if proof is separation:
         return f"{words}."
     if proof.holds:
-        return f"{words}; the largest margin is between {proof.lower:.4g} and {proof.upper:.4g}."
-    return f"{words}; no hyperplane has a margin above {proof.upper:.3g}."
+        return (
+            f"{words}; the largest margin is between {at_least(proof.lower, 4)} and "
+            f"{at_most(proof.upper, 4)}."
+        )
+    return f"{words}; no hyperplane has a margin above {at_most(proof.upper, 3)}."
 
 
 def _draw(

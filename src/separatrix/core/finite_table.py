@@ -27,6 +27,8 @@ from typing import Any
 
 import numpy as np
 
+from separatrix.checker.exact import at_least
+
 _ZERO = Fraction(0)
 
 
@@ -267,7 +269,9 @@ class Strategy:
         return json.dumps({"kind": self.kind, **risks, "decisions": decisions, **kept})
 
     def __str__(self) -> str:
-        proved = "proved the least" if self.check() else f"at least {float(self.risk_at_least):.3g}"
+        proved = (
+            "proved the least" if self.check() else f"at least {at_least(self.risk_at_least, 3)}"
+        )
         lines = [f"{self.kind}: risk {self.risk} = {float(self.risk):.3g}, {proved}"]
         for name in self.table.observations:
             shares = self.decide(name)

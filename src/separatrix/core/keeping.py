@@ -21,6 +21,7 @@ import numpy as np
 from separatrix.certificates.duality_gap import DualityGaps, PairGaps
 from separatrix.certificates.multiclass_gap import MulticlassGap
 from separatrix.certificates.softmax_gap import SoftmaxGap
+from separatrix.checker.exact import at_most
 from separatrix.core.proving import Fitted
 from separatrix.solvers.running.drive import Status
 
@@ -39,7 +40,7 @@ def warn_of_gap(machine: Any, stacklevel: int) -> None:
     """Say that the tolerance was not reached, how far the fit came, and what to do."""
     status = machine.status_
     warnings.warn(
-        f"{type(machine).__name__}: {status.cause}. The gap reached is {machine.gap_:.3g}, "
+        f"{type(machine).__name__}: {status.cause}. The gap reached is {at_most(machine.gap_, 3)}, "
         f"tolerance: {machine.tol:g}. What to do: {_REMEDIES[status]}.",
         machine._unfinished,
         stacklevel=stacklevel,

@@ -204,7 +204,7 @@ class KernelMachines:
                 "is not positive, nothing bounds its dual variables. Use a finite C, or another "
                 "kernel."
             )
-        g = scores.values[:, 0]
+        g, known = scores.values[:, 0], run.proof
         bias = _best_bias(run.machine, run.alpha[members], g[members])
         with np.errstate(over="ignore", invalid="ignore"):
             margins = task.signs * (g + bias)
@@ -226,8 +226,9 @@ class KernelMachines:
         )
         run.state.scores = g[members]
         run.gaps = (*run.gaps, proof.gap)
-        if run.proof is None or not run.proof.gap <= proof.gap:
-            run.proof = proof  # rounding may make a later one worse
+        # Rounding may make a later one worse; a kernel that was refuted since has no bounds.
+        if known is None or proof.curved > known.curved or not known.gap <= proof.gap:
+            run.proof = proof
 
     def _smallest_eigenvalue(self, run: _Run) -> float:
         support, order = np.flatnonzero(run.alpha), self.problem.order

@@ -23,11 +23,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
+from separatrix.checker.exact import at_least, at_most
 from separatrix.errors import DataError
 
 CONFIDENCE = 0.95
@@ -190,20 +191,19 @@ class AlarmBound:
     def __str__(self) -> str:
         return (
             f"if the {len(self.rows):,} rows set apart were drawn as later rows will be, with "
-            f"confidence {_rounded(self.confidence, ROUND_FLOOR)} at most "
-            f"{_rounded(100 * Decimal(repr(self.level)), ROUND_CEILING)} % of later rows of the "
+            f"confidence {at_least(as_written(self.confidence), 6)} at most "
+            f"{at_most(100 * as_written(self.level), 6)} % of later rows of the "
             f"other class are called {self.positive}"
         )
 
 
-def _rounded(value: float | Decimal, way: str) -> str:
-    """Return a number in at most six digits, rounded the way that claims no more.
+def as_written(value: float) -> Fraction:
+    """Return the decimal that somebody wrote, not the float nearest to it.
 
-    >>> _rounded(0.95, ROUND_FLOOR), _rounded(1.0 - 1e-9, ROUND_FLOOR)
-    ('0.95', '0.999999')
+    >>> as_written(0.05), at_most(100 * as_written(0.07), 6)
+    (Fraction(1, 20), '7')
     """
-    exact = value if isinstance(value, Decimal) else Decimal(repr(value))
-    return f"{float(Context(prec=6, rounding=way).plus(exact)):g}"
+    return Fraction(repr(float(value)))
 
 
 # ---- losses of decisions: W(decision, state), a row for each decision and a column for each class

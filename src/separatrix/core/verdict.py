@@ -209,7 +209,7 @@ class Verdict(Said):
         if self.margin_bounds is None:
             return "" if self.margin is None else f" (margin {self.margin:.6g})"
         low, high = self.margin_bounds
-        if high - low <= 1e-6 * high:
+        if f"{low:.6g}" == f"{high:.6g}":
             return f" (largest margin {low:.6g}, proved)"
         return f" (largest margin between {at_least(low, 6)} and {at_most(high, 6)}, proved)"
 

@@ -16,6 +16,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from separatrix.certificates.kernel_gap import KernelGaps
+from separatrix.checker.exact import at_most
 from separatrix.core.checks import costs_of, one_of, positive, several_classes
 from separatrix.core.keeping import one_or_all
 from separatrix.core.kernel_direct import KernelCrammerSinger, keep_direct, refuse_direct
@@ -299,9 +300,10 @@ class KernelSVM(CalibratedProbabilities, KernelClassifier):
     def _tell(self) -> None:
         if self.status_ is Status.STATIONARY:
             proofs = getattr(self.certificate_, "machines", (self.certificate_,))
-            reached = f"No pair is out of order by more than {max(p.violation for p in proofs):.3g}"
+            most = max(proof.violation for proof in proofs)
+            reached = f"No pair is out of order by more than {at_most(most, 3)}"
         else:
-            reached = f"The gap reached is {self.gap_:.3g}, tolerance: {self.tol:g}"
+            reached = f"The gap reached is {at_most(self.gap_, 3)}, tolerance: {self.tol:g}"
         other = "" if self.solver == "auto" else "; or use solver='auto'"
         warnings.warn(
             f"{type(self).__name__}: {self.status_.cause}. {reached}. What to do: "

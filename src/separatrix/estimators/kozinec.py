@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.certificates.separation import check_margin_bounds
+from separatrix.checker.exact import at_most
 from separatrix.core.checks import one_of, positive, seed_of, two_classes
 from separatrix.core.models import with_settings
 from separatrix.errors import DataError
@@ -142,6 +143,7 @@ class Kozinec(LinearClassifier):
         if self.status_ not in (Status.SEPARATED, Status.EPSILON):
             found = f" The margin found is {proof.lower:.3g}." if proof.holds else ""
             self._warn(
-                f"{self.status_.cause}.{found} No hyperplane has a margin above {proof.upper:.3g}."
+                f"{self.status_.cause}.{found} No hyperplane has a margin above "
+                f"{at_most(proof.upper, 3)}."
             )
         return self

@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
+from separatrix.checker.exact import at_most
 from separatrix.core.checks import (
     class_factors,
     costs_of,
@@ -568,9 +569,10 @@ class SGD(LinearClassifier, LogisticProbabilities):
         self.status_ = Status.OPTIMAL if proof.gap <= self.tol else Status.BUDGET
         if self.status_ is not Status.OPTIMAL and not self.early_stopping:
             warnings.warn(
-                f"SGD: {self.status_.cause}. The objective is proved to be within {proof.gap:.3g} "
-                f"of the least, tolerance: {self.tol:g}. What to do: raise max_passes or tol, or "
-                "use LinearSVM or LogisticRegression, which go to the optimum.",
+                f"SGD: {self.status_.cause}. The objective is proved to be within "
+                f"{at_most(proof.gap, 3)} of the least, tolerance: {self.tol:g}. "
+                "What to do: raise max_passes or tol, or use LinearSVM or LogisticRegression, "
+                "which go to the optimum.",
                 ConvergenceWarning,
                 stacklevel=4,
             )

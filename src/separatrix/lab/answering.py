@@ -19,6 +19,7 @@ import numpy as np
 
 import separatrix as sx
 from separatrix.checker import Data, Refused, check
+from separatrix.checker.exact import at_least, at_most
 from separatrix.errors import DataError, NotSeparableError
 from separatrix.lab.building import (
     Request,
@@ -159,16 +160,16 @@ def _figures(machine: Any) -> list[list[str]]:
     found: list[list[str]] = []
     if hasattr(machine, "margin_bounds_"):
         low, high = machine.margin_bounds_
-        found.append(["largest margin", f"between {low:.5g} and {high:.5g}"])
+        found.append(["largest margin", f"between {at_least(low, 5)} and {at_most(high, 5)}"])
     elif np.ndim(getattr(machine, "margin_", [])) == 0:
         found.append(["margin, 1/|w|", f"{machine.margin_:.5g}"])
     if hasattr(machine, "support_"):
         found.append(["support vectors", f"{len(machine.support_)}"])
     if getattr(machine, "objective_", None) is not None and np.ndim(machine.objective_) == 0:
         found.append(["objective", f"{machine.objective_:.7g}"])
-        found.append(["lower bound", f"{machine.dual_objective_:.7g}"])
+        found.append(["lower bound", at_least(machine.dual_objective_, 7)])
     if getattr(machine, "gap_", None) is not None and np.ndim(machine.gap_) == 0:
-        found.append(["proved gap", f"{machine.gap_:.2g}"])
+        found.append(["proved gap", at_most(machine.gap_, 2)])
     if hasattr(machine, "lower_bound_"):
         found.append(["lower bound on the errors, proved", f"{machine.lower_bound_}"])
     if hasattr(machine, "rank_"):

@@ -13,6 +13,7 @@ import numpy as np
 from matplotlib.colors import ListedColormap
 from matplotlib.ticker import MaxNLocator
 
+from separatrix.checker.exact import at_most
 from separatrix.plots._drawing import (
     ACCENT,
     CLASS_COLOURS,
@@ -210,7 +211,7 @@ def draw_machine(
     axes.scatter(*X[at].T, s=95, linewidth=1.1, label=f"{len(at)} support vectors", **ring)
     hard = "Hard margin" if np.isinf(machine.C) else f"Soft margin, C = {machine.C:g}"
     axes.set(xlim=limits[0], ylim=limits[1], aspect="equal")
-    axes.set_title(f"{hard}: margin {machine.margin_:.4g}, gap {machine.gap_:.1g}")
+    axes.set_title(f"{hard}: margin {machine.margin_:.4g}, gap {at_most(machine.gap_, 1)}")
     axes.set_xlabel(plain(names[0]) if names else "x0")
     axes.set_ylabel(plain(names[1]) if names else "x1")
     figure.legend(frameon=False, loc="outside right upper")

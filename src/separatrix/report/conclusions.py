@@ -9,7 +9,9 @@ from separatrix.report import facts as f
 from separatrix.report.facts import Facts, Machine, Verdict
 from separatrix.report.words import (
     cut,
+    least,
     listed,
+    most,
     number,
     opened,
     percent,
@@ -125,7 +127,7 @@ def key_figures(facts: Facts) -> list[Figure]:
     if (machine := facts.machine) is not None and has_gap(machine):
         left = "of the objective: no hyperplane gains more"
         left += ", proved" if machine.checked is not False else "; the proof did not hold"
-        found.append(Figure("Optimality gap", f"≤ {number(machine.gap, 2)}", left, "machine"))
+        found.append(Figure("Optimality gap", f"≤ {most(machine.gap, 2)}", left, "machine"))
     return found[:4]
 
 
@@ -205,7 +207,7 @@ def _proof(verdict: Verdict) -> str:
     if verdict.checked is False:
         return "but its proof did not hold"
     if verdict.margin is not None and verdict.kind == "separable":
-        return f"margin at least {number(verdict.margin)}, proved exactly"
+        return f"margin at least {least(verdict.margin)}, proved exactly"
     if verdict.witness_rows or verdict.witness:
         return f"{plural(verdict.witness_rows or len(verdict.witness), 'row')} prove it exactly"
     return "proved exactly" if verdict.kind != "undecided" else "no proof either way"

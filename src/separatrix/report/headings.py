@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from separatrix.report.conclusions import KINDS, NAME, has_gap, is_refuted, words_of
 from separatrix.report.facts import MOST_CLASSES, Facts, Margins
-from separatrix.report.words import cut, fixed, number, opened, percent, plural, spelled, whole
+from separatrix.report.words import (
+    cut,
+    fixed,
+    most,
+    number,
+    opened,
+    percent,
+    plural,
+    share_at_least,
+    share_at_most,
+    spelled,
+    whole,
+)
 
 __all__ = ["headings", "nearly_all_support", "share_below", "strength"]
 
@@ -83,14 +95,14 @@ def _machine(facts: Facts) -> str:
         return f"{machine.name}, without a proof"
     if machine.checked is False:
         return "The certificate of the model did not hold"
-    return f"No hyperplane does better by more than {number(machine.gap, 2)} of the objective"
+    return f"No hyperplane does better by more than {most(machine.gap, 2)} of the objective"
 
 
 def _threshold(facts: Facts) -> str:
     found = facts.threshold
     if found is not None and found.level is not None:
-        sure = percent(found.confidence)
-        return f"At most {percent(found.level)} false alarms, with {sure} confidence"
+        sure = share_at_least(found.confidence or 0.0)
+        return f"At most {share_at_most(found.level)} false alarms, with {sure} confidence"
     if facts.scoring is not None:
         return f"Chosen by {facts.scoring.title}: {number(facts.scoring.test)} on the test"
     if found is not None:

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from separatrix.checker.exact import at_least, at_most
 from separatrix.core.thresholds import (
     CONFIDENCE,
     AlarmBound,
+    as_written,
     check_level,
     room_of_scores,
     rows_apart,
@@ -241,9 +243,10 @@ def _guarantee(work: Study, bound: AlarmBound | None, other: str) -> str:
             "not independent draws, the guarantee does not hold (--dedupe drops copies)"
         )
     return (
-        f"With {100.0 * bound.confidence:g} % confidence at most {100.0 * bound.level:g} % of new "
-        f"rows of {other} are predicted as {bound.positive}. The guarantee is exact: it uses the "
-        f"order of {negative:,} scores, of which {alarms:,} are false alarms. "
+        f"With {at_least(100 * as_written(bound.confidence), 6)} % confidence at most "
+        f"{at_most(100 * as_written(bound.level), 6)} % of new rows of {other} are predicted as "
+        f"{bound.positive}. The guarantee is exact: it uses the order of {negative:,} "
+        f"scores, of which {alarms:,} are false alarms. "
         "The model was fitted without these rows. It is assumed that new rows are drawn as they "
         f"were{more}."
     )

@@ -10,24 +10,31 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
+
+from separatrix.checker.exact import at_least, at_most
+from separatrix.core.thresholds import as_written
 
 __all__ = [
     "clean",
     "cut",
     "fixed",
     "from_plain",
+    "least",
     "listed",
+    "most",
     "number",
     "opened",
     "percent",
     "plural",
     "rate",
     "seconds",
+    "share_at_least",
+    "share_at_most",
     "spelled",
     "to_plain",
     "whole",
@@ -67,6 +74,38 @@ def number(value: float | None, digits: int = 3) -> str:
         mantissa = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
         text = f"{mantissa}\u00a0×\u00a010{str(int(power)).translate(_RAISED)}"
     return text.replace("-", "−")
+
+
+def least(value: float | None, digits: int = 3) -> str:
+    """Write what a number is at least: what is proved of it, and never more.
+
+    >>> least(0.31699), most(0.31601), least(2.5e-9, 1), most(None)
+    ('0.316', '0.317', '2\\xa0×\\xa010⁻⁹', '–')
+    """
+    return _bound(at_least, value, digits)
+
+
+def most(value: float | None, digits: int = 3) -> str:
+    """Write what a number is at most."""
+    return _bound(at_most, value, digits)
+
+
+def _bound(rounded: Callable[[float, int], str], value: float | None, digits: int) -> str:
+    return number(None if value is None else float(rounded(value, digits)), digits)
+
+
+def share_at_least(rate: float) -> str:
+    """Write in per cent what a share is at least.
+
+    >>> share_at_least(0.95), share_at_least(1 - 1e-9), share_at_most(0.07), share_at_most(0.01421)
+    ('95\\u202f%', '99.9\\u202f%', '7\\u202f%', '1.43\\u202f%')
+    """
+    return at_least(100 * as_written(rate), 3) + _THIN + "%"
+
+
+def share_at_most(rate: float) -> str:
+    """Write in per cent what a share is at most."""
+    return at_most(100 * as_written(rate), 3) + _THIN + "%"
 
 
 def percent(rate: float | None) -> str:

@@ -28,6 +28,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from separatrix.checker.exact import at_least, at_most
+
 __all__ = [
     "Bound",
     "Interval",
@@ -84,8 +86,9 @@ class Bound:
             )
         else:
             head = (
-                f"With probability {self.confidence:g} the error on new rows is at most "
-                f"{self.value:.4g} ({parts} {self.capacity}), for every rule of the class at once."
+                f"With probability {at_least(Fraction(repr(self.confidence)), 6)} the error on "
+                f"new rows is at most {at_most(self.value, 4)} ({parts} {self.capacity}), for "
+                "every rule of the class at once."
             )
         return f"{head} Provided that {'; '.join(self.assumptions)}."
 
@@ -119,8 +122,9 @@ class Interval:
     def __str__(self) -> str:
         """Say where the rate lies and on which assumptions."""
         return (
-            f"{self.errors} errors in {self.n} rows: with confidence {self.confidence:g} the error "
-            f"rate lies between {self.lower:.4g} and {self.upper:.4g}. Provided that "
+            f"{self.errors} errors in {self.n} rows: with confidence "
+            f"{at_least(Fraction(repr(self.confidence)), 6)} the error rate lies between "
+            f"{at_least(self.lower, 4)} and {at_most(self.upper, 4)}. Provided that "
             f"{'; '.join(self.assumptions)}."
         )
 

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from separatrix.checker.exact import at_most
 from separatrix.core import models
 from separatrix.core.all_classes import keep_multinomial, softmax_method_of
 from separatrix.core.checks import (
@@ -373,8 +374,8 @@ class PathMachine(Machine):
             gap = max(cell["gap"] for cell in short)
             warnings.warn(
                 f"{type(self).__name__}: {len(short)} of the {len(found.cells)} models of the "
-                f"path ended with a larger gap than tol={self.tol:g}: up to {gap:.3g}, which is "
-                "proved. What to do: raise max_seconds or tol.",
+                f"path ended with a larger gap than tol={self.tol:g}: up to "
+                f"{at_most(gap, 3)}, which is proved. What to do: raise max_seconds or tol.",
                 self._unfinished,
                 stacklevel=4,
             )

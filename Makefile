@@ -31,9 +31,9 @@ test-all: $(READY)  ## every test, the long ones too; then the loops again, inte
 	$(BIN)/coverage report --include="*/separatrix/storage/*,*/separatrix/checker/*" --fail-under=95
 
 # A file of long tests would keep one process busy after the other has ended: tests are taken over
-# one by one.
+# one by one. Many wait for a process or a browser: one at a time more than there are processors.
 test-long: $(READY)
-	TESTS_PASSED= SEPARATRIX_CASES=many $(BIN)/python -m pytest -q $(WORKERS) --dist=worksteal -m "long and not apart"
+	TESTS_PASSED= SEPARATRIX_CASES=many $(BIN)/python -m pytest -q $(WORKERS) -n $$($(BIN)/python -c 'import os; print(1 + (os.cpu_count() or 1))') --dist=worksteal -m "long and not apart"
 
 # scikit-learn's own tests with our estimators, and its checks of every configuration.
 test-peers: $(READY)

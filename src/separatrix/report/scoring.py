@@ -229,6 +229,7 @@ def _guarantee(work: Study, bound: AlarmBound | None, other: str) -> str:
             "optimistic. Report the sealed test."
         )
     alarms, negative = work.threshold["false_alarms"]
+    called = "1 is a false alarm" if alarms == 1 else f"{alarms:,} are false alarms"
     more = (
         "; the rows set apart come before those of the test"
         if work.folding.times is not None
@@ -246,7 +247,7 @@ def _guarantee(work: Study, bound: AlarmBound | None, other: str) -> str:
         f"With {at_least(100 * as_written(bound.confidence), 6)} % confidence at most "
         f"{at_most(100 * as_written(bound.level), 6)} % of new rows of {other} are predicted as "
         f"{bound.positive}. The guarantee is exact: it uses the order of {negative:,} "
-        f"scores, of which {alarms:,} are false alarms. "
+        f"scores, of which {called}. "
         "The model was fitted without these rows. It is assumed that new rows are drawn as they "
         f"were{more}."
     )

@@ -35,7 +35,7 @@ _ONLY_TWO = {"cost": "costs need", "minimax": "a minimax threshold needs"}
 TITLES = {
     "error": "error", "balanced": "balanced accuracy", "f1": "F1", "mcc": "Matthews correlation",
     "auc": "AUC", "log_loss": "log loss", "cost": "cost a row", "minimax": "larger class error",
-    "misses": "share missed at that many false alarms",
+    "misses": "share missed at {:g} % false alarms",
 }  # fmt: skip
 _LEAST, _MOST = 1e-100, 1e100  # of a cost: sums and quotients of such stay finite
 _OF_ANY_ROWS = ("error", "cost", "log_loss")  # the others need rows of two classes
@@ -139,8 +139,12 @@ class Measure:
 
     @property
     def title(self) -> str:
-        """Its name where it is shown."""
-        return TITLES[self.scoring]
+        """Its name where it is shown.
+
+        >>> Measure("misses", level=0.07).title
+        'share missed at 7 % false alarms'
+        """
+        return TITLES[self.scoring].format(100.0 * self.level)
 
     def shown(self, loss: Any) -> Any:
         """Return a loss as the measure is usually given: accuracy, F1 and their like grow."""

@@ -40,6 +40,8 @@ def test_shares_are_rounded_outwards():
             for written in (words.share_at_least, words.share_at_most)
         )
         assert low <= 100.0 * share <= high
+    for nothing in (None, float("inf"), float("nan")):
+        assert words.share_at_least(nothing) == words.share_at_most(nothing) == "–"
 
 
 def test_a_gap_is_never_printed_smaller():

@@ -101,7 +101,7 @@ def _machine(facts: Facts) -> str:
 def _threshold(facts: Facts) -> str:
     found = facts.threshold
     if found is not None and found.level is not None:
-        sure = share_at_least(found.confidence or 0.0)
+        sure = share_at_least(found.confidence)
         return f"At most {share_at_most(found.level)} false alarms, with {sure} confidence"
     if facts.scoring is not None:
         return f"Chosen by {facts.scoring.title}: {number(facts.scoring.test)} on the test"

@@ -12,6 +12,7 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING, fields, is_dataclass
+from fractions import Fraction
 from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
@@ -94,18 +95,24 @@ def _bound(rounded: Callable[[float, int], str], value: float | None, digits: in
     return number(None if value is None else float(rounded(value, digits)), digits)
 
 
-def share_at_least(rate: float) -> str:
+def share_at_least(rate: float | None) -> str:
     """Write in per cent what a share is at least.
 
     >>> share_at_least(0.95), share_at_least(1 - 1e-9), share_at_most(0.07), share_at_most(0.01421)
     ('95\\u202f%', '99.9\\u202f%', '7\\u202f%', '1.43\\u202f%')
     """
-    return at_least(100 * as_written(rate), 3) + _THIN + "%"
+    return _share(at_least, rate)
 
 
-def share_at_most(rate: float) -> str:
+def share_at_most(rate: float | None) -> str:
     """Write in per cent what a share is at most."""
-    return at_most(100 * as_written(rate), 3) + _THIN + "%"
+    return _share(at_most, rate)
+
+
+def _share(rounded: Callable[[Fraction, int], str], rate: float | None) -> str:
+    if rate is None or not math.isfinite(rate):
+        return "–"
+    return rounded(100 * as_written(rate), 3) + _THIN + "%"
 
 
 def percent(rate: float | None) -> str:

@@ -115,6 +115,15 @@ def test_a_forged_claim_is_refused(name):
     assert not FORGERIES[name](proof).check(X, y)
 
 
+def test_bounds_below_zero_are_refused():
+    """They are true of every ratio, and the stand-alone checker refuses them."""
+    X, y = np.random.default_rng(0).normal(size=(30, 2)), np.arange(30) % 3
+    proof = sx.Fisher().fit(X, y).certificate_
+    assert proof.check(X, y)
+    lower = (*proof.lower[:-1], -proof.lower[-1])
+    assert not dataclasses.replace(proof, lower=lower).check(X, y)
+
+
 def test_constant_columns_and_a_forged_weight_on_one():
     X, y = rows(5)
     X = np.column_stack([X, np.full(len(y), 3.0)])

@@ -209,7 +209,7 @@ class FisherDirections(Written, AboutData):
         posed = _Posed(found, self.directions, self.weights)
         upper = posed.upper(self.lower)
         return posed.moved() <= self.moved and all(
-            again <= claimed and low <= claimed and posed.is_at_least(k, low)
+            again <= claimed and 0.0 <= low <= claimed and posed.is_at_least(k, low)
             for k, (low, claimed, again) in enumerate(
                 zip(self.lower, self.upper, upper, strict=True)
             )

@@ -84,11 +84,17 @@ class SoftmaxGap(WeightsByClass):
         )
 
     def _found(self, X: Any, codes: np.ndarray, wide: float) -> Iterator[Found]:
-        """Bound errors for all classes at once, which is cheaper, and then class by class."""
+        """Bound errors for all classes at once, which is cheaper, and then class by class.
+
+        A claim is made of exact softmax too, which the stand-alone checker has, if that is enough.
+        """
         penalty, costs = self._penalty, self.costs
         box = None if self.ridge else box_around(X, self._W, costs)
-        for by_column in (False, True):
-            enclosed = self.one_pass(X, codes, by_column, wide)
+        ways = [(False, False), (True, False)]
+        if wide != 1.0:
+            ways = [(False, True), (True, True), (True, False)]
+        for by_column, of_exact in ways:
+            enclosed = self.one_pass(X, codes, by_column, wide, of_exact=of_exact)
             losses = Enclosure(np.zeros(len(codes)), enclosed.losses)
             primal = self._primal(losses, self.ridge)
             if penalty == 0.0:

@@ -55,7 +55,7 @@ def test_a_gap_is_never_printed_smaller():
 
 
 def test_a_guarantee_is_never_printed_stronger():
-    """A level of 1.42 % was "1.4 %" in a heading, and a confidence just below 1 "100 %"."""
+    """A level of 1.43 % was "1.4 %" in a heading, and a confidence just below 1 "100 %"."""
     bound = AlarmBound(0.0142857, 1.0 - 1e-9, "spam", np.arange(3))
     work = SimpleNamespace(
         threshold={"false_alarms": (1, 300)},
